@@ -1,5 +1,9 @@
 package ops
 
+import (
+	"tcdbg/ops/sym"
+)
+
 // This file holds the activation functions of torch.nn.functional.
 
 // activation is a pointwise function of one tensor and numbers. back may be
@@ -34,7 +38,7 @@ func floatsOnly(op *Op, d DType) (DType, error) { return notFor(isntFloat)(op, d
 const inplaceArg = inplaceParam + ") -> Tensor"
 
 func activationRows() []*Op {
-	return append(append(smoothRows(), piecewiseRows()...), clampRows()...)
+	return append(append(append(smoothRows(), piecewiseRows()...), clampRows()...), preluRow())
 }
 
 func smoothRows() []*Op {
@@ -436,4 +440,43 @@ func clampSide(id ID, name, arg string, extremum ID, side int) *Op {
 			return extremumShare(b, g, []Value{a.Self.Value(), bound.Value()}, i, outside)
 		}),
 	}
+}
+
+// checkPrelu refuses slopes that are neither one nor one for each channel.
+func checkPrelu(x, w *TensorMeta) error {
+	if n := len(w.Shape); n > 1 {
+		return Errorf("prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = %d", n)
+	}
+	slopes := numel(w.Shape)
+	if sym.Is(slopes, 1) {
+		return nil
+	}
+	if len(x.Shape) == 0 {
+		return Errorf("Not allow zero-dim input tensor.")
+	}
+	channels := symOne
+	if len(x.Shape) > 1 {
+		channels = x.Shape[1]
+	}
+	if sym.Ne(slopes, channels) {
+		return Errorf(
+			"Mismatch of parameter numbers and input channel size. Found parameter numbers = %s and channel size = %s.",
+			slopes, channels,
+		)
+	}
+	return nil
+}
+
+func preluRow() *Op {
+	return composite(Prelu, "prelu", "(Tensor input, Tensor weight) -> Tensor", TagNN|TagNotMethod, func(b B, c *Call) Value {
+		a := In[PreluArgs](c)
+		x, w := a.Input.Value(), a.Weight.Value()
+		refuse(checkPrelu(a.Input.Meta(), a.Weight.Meta()))
+		if n := len(a.Input.Meta().Shape); n > 1 && len(a.Weight.Meta().Shape) == 1 {
+			w = perChannel(b, w, n)
+		} else if n == 0 && len(a.Weight.Meta().Shape) == 1 {
+			w = b.reshape(w)
+		}
+		return b.where(b.gt(x, 0), x, b.mul(w, x))
+	})
 }

@@ -2,10 +2,14 @@ package ops
 
 import (
 	"cmp"
+	"runtime"
 	"slices"
 
 	"tcdbg/ops/sym"
 )
+
+// This file is what rules build with: arithmetic on a Builder, the shapes of derivatives
+// and decompositions, and rows that are compositions of others.
 
 // B adds arithmetic to a Builder, so that derivatives and decompositions read
 // like formulas. Operands are tensors or numbers. Steps that one family of operators
@@ -318,3 +322,74 @@ func (b B) contiguous(x Value) Value {
 	}
 	return b.Emit(Contiguous, x)
 }
+
+// composite is a row that is nothing but its decomposition; its rule is that of
+// the decomposition run on metas.
+func composite(id ID, name, schema string, tags Tag, f func(b B, c *Call) Value) *Op {
+	row := &Op{ID: id, Name: name, Schema: schema, Tags: tags, Decompose: decomp(f)}
+	row.Meta = metaOfDecomposition(row)
+	return row
+}
+
+func compositeN(id ID, name, schema string, tags Tag, f func(b B, c *Call) []Value) *Op {
+	row := &Op{ID: id, Name: name, Schema: schema, Tags: tags}
+	row.Decompose = func(bb Builder, c *Call) []Value { return f(B{bb}, c) }
+	row.Meta = metaOfDecomposition(row)
+	return row
+}
+
+// metaOfDecomposition runs a decomposition without data.
+func metaOfDecomposition(row *Op) func(*Call) ([]Result, error) {
+	return func(c *Call) (res []Result, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				e, ok := p.(error)
+				if _, bug := p.(runtime.Error); !ok || bug {
+					panic(p)
+				}
+				res, err = nil, e
+			}
+		}()
+		for _, v := range row.Decompose(metaBuilder{}, c) {
+			res = append(res, v.TensorMeta())
+		}
+		return res, nil
+	}
+}
+
+// metaValue is a tensor of which only the description exists.
+type metaValue struct{ m *TensorMeta }
+
+func (v metaValue) TensorMeta() *TensorMeta { return v.m }
+
+// metaBuilder runs rules alone. A refusal panics with its error.
+type metaBuilder struct{}
+
+func (b metaBuilder) Emit(op ID, args ...Arg) Value { return b.EmitN(op, args...)[0] }
+
+func (b metaBuilder) EmitN(op ID, args ...Arg) []Value {
+	row := Get(op)
+	bound, err := Bind(row, args, nil)
+	if err != nil {
+		panic(err)
+	}
+	res, err := row.Meta(&Call{row, bound})
+	if err != nil {
+		panic(err)
+	}
+	out := make([]Value, len(res))
+	for i, r := range res {
+		out[i] = metaValue{r.(*TensorMeta)}
+	}
+	return out
+}
+
+// refuse leaves a decomposition with an error of its rule.
+func refuse(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// one is the result list of an operator with one tensor result.
+func one(m *TensorMeta) []Result { return []Result{m} }

@@ -1,11 +1,15 @@
 package ops
 
-import "tcdbg/ops/sym"
+import (
+	"strconv"
 
-// This file holds copies, casts and what joins tensors.
+	"tcdbg/ops/sym"
+)
+
+// This file holds copies, casts, and what joins tensors or takes them apart by copying.
 
 func dataRows() []*Op {
-	return append(copyRows(), joinRows()...)
+	return append(append(copyRows(), joinRows()...), stackRows()...)
 }
 
 // formatStrides are the strides of a copy of m in a memory format.
@@ -318,4 +322,144 @@ func allChannelsLast(ms []*TensorMeta) bool {
 		}
 	}
 	return true
+}
+
+func atLeast(b B, x Value, n int) Value {
+	m := x.TensorMeta()
+	switch k := len(m.Shape); {
+	case k >= n:
+		return x
+	case n == 1:
+		return view2(b, x, []sym.Int{symOne})
+	case k == 0:
+		return view2(b, x, []sym.Int{symOne, symOne, symOne}[:n])
+	case k == 1 && n == 2:
+		return b.unsqueeze(x, 0)
+	case k == 1:
+		return b.unsqueeze(b.unsqueeze(x, 0), 2)
+	}
+	return b.unsqueeze(x, 2)
+}
+
+func stackRows() []*Op {
+	stack := func(id ID, name string, low int, dim func(first Value) int) *Op {
+		return composite(id, name, "(Tensor[] tensors) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
+			a := In[TensorsArgs](c)
+			if len(a.Tensors.Values()) == 0 {
+				refuse(Errorf("%s expects a non-empty TensorList", name))
+			}
+			var xs []Value
+			for _, x := range a.Tensors.Values() {
+				xs = append(xs, atLeast(b, x, low))
+			}
+			return b.cat(dim(xs[0]), xs...)
+		})
+	}
+	at := func(d int) func(Value) int { return func(Value) int { return d } }
+	least := func(id ID, n int) *Op {
+		name := "atleast_" + strconv.Itoa(n) + "d"
+		return composite(id, name, selfOnly, TagNotMethod|TagMaybeView, func(b B, c *Call) Value { return atLeast(b, In[SelfArgs](c).Self.Value(), n) })
+	}
+	split := func(id ID, name string, low int, dim func(rank int) int) *Op {
+		return compositeN(id, name, "(Tensor self, int[] indices_or_sections) -> Tensor[]", TagMaybeView, func(b B, c *Call) []Value {
+			a := In[SelfIndicesOrSectionsArgs](c)
+			n := len(a.Self.Meta().Shape)
+			if n < low {
+				refuse(Errorf("torch.%s requires a tensor with at least %d dimension, but got a tensor with %d dimensions!", name, low, n))
+			}
+			d := dim(n)
+			if list := a.IndicesOrSections.Nums(); len(list) == 1 {
+				if size := sym.Force(a.Self.Meta().Shape[d]); list[0] == 0 || size%int64(list[0]) != 0 {
+					refuse(Errorf(
+						"torch.%s attempted to split along dimension %d, but the size of the dimension %d is not divisible by the split_size %d!",
+						name, d, size, list[0],
+					))
+				}
+			}
+			return b.EmitN(TensorSplit, a.Self.Value(), a.IndicesOrSections.Arg, d)
+		})
+	}
+	return []*Op{
+		stack(Hstack, "hstack", 1, func(x Value) int { return min(len(x.TensorMeta().Shape)-1, 1) }).and(TagComplex),
+		stack(Vstack, "vstack", 2, at(0)).and(TagComplex), stack(Dstack, "dstack", 3, at(2)).and(TagComplex),
+		composite(ColumnStack, "column_stack", "(Tensor[] tensors) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
+			var xs []Value
+			for _, x := range In[ColumnStackArgs](c).Tensors.Values() {
+				if m := x.TensorMeta(); len(m.Shape) <= 1 {
+					x = b.reshape(x, numel(m.Shape), symOne)
+				}
+				xs = append(xs, x)
+			}
+			return b.cat(1, xs...)
+		}).and(TagComplex),
+		least(Atleast1d, 1).and(TagComplex), least(Atleast2d, 2).and(TagComplex), least(Atleast3d, 3).and(TagComplex),
+		compositeN(TensorSplit, "tensor_split", "(Tensor self, int[] indices_or_sections, int dim=0) -> Tensor[]", TagMaybeView, tensorSplit).and(TagComplex),
+		split(Hsplit, "hsplit", 1, func(n int) int { return min(n-1, 1) }).and(TagComplex),
+		split(Vsplit, "vsplit", 2, func(int) int { return 0 }).and(TagComplex),
+		split(Dsplit, "dsplit", 3, func(int) int { return 2 }).and(TagComplex),
+		composite(BlockDiag, "block_diag", "(Tensor[] tensors) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
+			rows, cols := symZero, symZero
+			var xs, out []Value
+			for _, x := range In[BlockDiagArgs](c).Tensors.Values() {
+				x = atLeast(b, x, 2)
+				xs = append(xs, x)
+				cols = sym.Add(cols, x.TensorMeta().Shape[1])
+			}
+			at := symZero
+			for _, x := range xs {
+				w := x.TensorMeta().Shape[1]
+				out = append(out, b.Emit(ConstantPadNd, x, []sym.Int{at, sym.Sub(cols, sym.Add(at, w))}))
+				at = sym.Add(at, w)
+			}
+			_ = rows
+			return b.cat(0, out...)
+		}).and(TagComplex),
+		composite(CartesianProd, "cartesian_prod", "(Tensor[] tensors) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
+			a := In[CartesianProdArgs](c)
+			if len(a.Tensors.Values()) == 1 {
+				return b.Emit(Alias, a.Tensors.Values()[0])
+			}
+			var flat []Value
+			for _, g := range b.EmitN(Meshgrid, a.Tensors.Values(), "ij") {
+				flat = append(flat, b.reshape(g, numel(g.TensorMeta().Shape)))
+			}
+			return b.Emit(Stack, flat, 1)
+		}).and(TagComplex),
+	}
+}
+
+func tensorSplit(b B, c *Call) []Value {
+	a := In[TensorSplitArgs](c)
+	x := a.Self.Value()
+	if len(a.Self.Meta().Shape) == 0 {
+		refuse(Errorf("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"))
+	}
+	d := a.Dim.of(a.Self)
+	n := sym.Force(a.Self.Meta().Shape[d])
+	var cuts []int64
+	if list := a.IndicesOrSections.Nums(); len(list) == 1 {
+		k := int64(list[0])
+		if k <= 0 {
+			refuse(Errorf("number of sections must be larger than 0, got %d", k))
+		}
+		at := int64(0)
+		for i := range k - 1 {
+			at += n / k
+			if i < n%k {
+				at++
+			}
+			cuts = append(cuts, at)
+		}
+	} else {
+		for _, v := range list {
+			cuts = append(cuts, int64(v))
+		}
+	}
+	var out []Value
+	from := int64(0)
+	for _, to := range append(cuts, n) {
+		out = append(out, b.slice(x, d, sym.Const(from), sym.Const(to)))
+		from = to
+	}
+	return out
 }

@@ -30,7 +30,10 @@
 // called and not fused. See Erfc. Where loops have no operation for it yet, that is added
 // to inductor/ir, spelt in inductor/codegen/cpp and computed in inductor/interp.
 //
-// Rules ask for arguments by name, through In: args.go says what a field can tell.
+// Rules, kernels and lowerings ask for arguments by name, through In: args.go says what a
+// field can tell. A rule that several rows share takes what it needs as parameters, or asks
+// named where their schemas have an argument in different places. No code reads one by its
+// position, and a test holds it so.
 package ops
 
 //go:generate go run tcdbg/cmd/genrows -root .. -o ..

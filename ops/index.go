@@ -1,331 +1,453 @@
 package ops
 
-import "tcdbg/ops/sym"
+import (
+	"tcdbg/ops/sym"
+)
 
-// This file holds the operators that pick and place elements by position.
+// This file holds indexing by tensors of positions and by masks, and what takes positions
+// apart or lists them.
 
-func indexRows() []*Op {
-	rows := append(append(gatherRows(), scatterRows()...), reorderRows()...)
-	return append(append(rows, advancedRows()...), maskRows()...)
-}
-
-// contiguousLike is a rule whose result has m's dtype and the given shape.
-func contiguousLike(m *TensorMeta, shape []sym.Int) []Result {
-	return one(NewMeta(m.DType, m.Device, shape))
-}
-
-func checkIndexType(name string, m *TensorMeta) error {
-	if m.DType != Int64 && m.DType != Int32 && !sym.Is(numel(m.Shape), 0) {
-		return Errorf("%s(): Expected dtype int32/int64 for index", name)
+// indexedDims finds which dimensions a list of index tensors covers, and
+// whether they are neighbours.
+func indexedDims(indices []Value) (first, count int, adjacent bool) {
+	first, last := -1, -1
+	for i, v := range indices {
+		if v == nil {
+			continue
+		}
+		if first < 0 {
+			first = i
+		}
+		count++
+		last = i
 	}
-	return nil
+	return first, count, count > 0 && last-first+1 == count
 }
 
-func gatherRows() []*Op {
+// IndexShape is the shape of x[indices] for integer indices: the broadcast of
+// the indices stands where they stood when they are neighbours, else in front.
+func IndexShape(m *TensorMeta, indices []Value) (shape, picked []sym.Int, err error) {
+	if len(indices) > len(m.Shape) {
+		return nil, nil, IndexErrorf("too many indices for tensor of dimension %d (got %d)", len(m.Shape), len(indices))
+	}
+	var shapes [][]sym.Int
+	for _, v := range indices {
+		if v != nil {
+			shapes = append(shapes, v.TensorMeta().Shape)
+		}
+	}
+	if picked, err = Broadcast(shapes...); err != nil {
+		text := ""
+		for i, s := range shapes {
+			if i > 0 {
+				text += ", "
+			}
+			text += ShapeText(s)
+		}
+		return nil, nil, IndexErrorf("shape mismatch: indexing tensors could not be broadcast together with shapes %s", text)
+	}
+	first, _, adjacent := indexedDims(indices)
+	if !adjacent {
+		shape = cloneInts(picked)
+	}
+	for i, n := range m.Shape {
+		switch {
+		case i < len(indices) && indices[i] != nil:
+			if adjacent && i == first {
+				shape = append(shape, picked...)
+			}
+		default:
+			shape = append(shape, n)
+		}
+	}
+	return shape, picked, nil
+}
+
+func hasMask(indices []Value) bool {
+	for _, v := range indices {
+		if v != nil && (v.TensorMeta().DType == Bool || v.TensorMeta().DType == Uint8) {
+			return true
+		}
+	}
+	return false
+}
+
+func advancedRows() []*Op {
 	return []*Op{
 		{
-			ID: Gather, Name: "gather", Schema: "(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", Tags: TagComplex,
+			ID: Index, Name: "index", Schema: "(Tensor self, Tensor?[] indices) -> Tensor", Tags: TagNotFunction | TagComplex,
 			Meta: func(c *Call) ([]Result, error) {
-				a := In[GatherArgs](c)
-				m, idx := a.Self.Meta(), a.Index.Meta()
-				d, err := WrapDim(a.Dim.Int(), len(m.Shape))
+				a := In[IndexArgs](c)
+				if hasMask(a.Indices.Values()) {
+					return nil, &DataDependentError{Op: "index"}
+				}
+				shape, _, err := IndexShape(a.Self.Meta(), a.Indices.Values())
 				if err != nil {
 					return nil, err
 				}
-				if err := checkIndexType("gather", idx); err != nil {
-					return nil, err
-				}
-				if max(len(m.Shape), 1) != max(len(idx.Shape), 1) && !sym.Is(numel(idx.Shape), 0) {
-					return nil, Errorf("Index tensor must have the same number of dimensions as input tensor")
-				}
-				for i := range idx.Shape {
-					if i != d && i < len(m.Shape) && !sym.Is(numel(idx.Shape), 0) && sym.Gt(idx.Shape[i], m.Shape[i]) {
-						return nil, Errorf(
-							"Size does not match at dimension %d expected index %s to be no larger than self %s apart from dimension %d",
-							i, ShapeText(idx.Shape), ShapeText(m.Shape), d,
-						)
-					}
-				}
-				return contiguousLike(m, idx.Shape), nil
+				return contiguousLike(a.Self.Meta(), shape), nil
 			},
 			Backward: backOf(func(b B, c *BackwardCall) []Value {
-				a := In[GatherArgs](c.Call)
-				if c.Grads[0] == nil {
-					return []Value{nil, nil}
+				a := In[IndexArgs](c.Call)
+				out := make([]Value, 1+len(a.Indices.Values()))
+				if g := c.Grads[0]; g != nil {
+					out[0] = b.Emit(IndexPut, b.zeros(likeGrad(c, g)), a.Indices.Arg, g, true)
 				}
-				return []Value{b.Emit(ScatterAdd, b.zeros(likeGrad(c, c.Grads[0])), a.Dim.Arg, a.Index.Value(), c.Grads[0]), nil}
+				return out
 			}),
 		},
 		{
-			ID: IndexSelect, Name: "index_select", Schema: "(Tensor self, int dim, Tensor index) -> Tensor", Tags: TagComplex,
-			Meta: func(c *Call) ([]Result, error) {
-				a := In[IndexSelectArgs](c)
-				m, idx := a.Self.Meta(), a.Index.Meta()
-				d, err := WrapDim(a.Dim.Int(), len(m.Shape))
-				if err != nil {
-					return nil, err
+			ID: IndexPut, Name: "index_put", Schema: "(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", Tags: TagHasInPlace | TagComplex,
+			Meta: sameAsSelf(func(c *Call) error {
+				a := In[IndexPutArgs](c)
+				if v, m := a.Values.Meta(), a.Self.Meta(); v.DType != m.DType {
+					return Errorf(
+						"Index put requires the source and destination dtypes match, got %s for the destination and %s for the source.",
+						m.DType.ScalarType(), v.DType.ScalarType(),
+					)
 				}
-				if len(idx.Shape) > 1 {
-					return nil, IndexErrorf("index_select(): Index is supposed to be a vector")
-				}
-				if err := checkIndexType("index_select", idx); err != nil {
-					return nil, err
-				}
-				if len(m.Shape) == 0 {
-					return contiguousLike(m, nil), nil
-				}
-				return contiguousLike(m, replaced(m.Shape, d, numel(idx.Shape))), nil
-			},
-			Backward: backOf(func(b B, c *BackwardCall) []Value {
-				a := In[IndexSelectArgs](c.Call)
-				g := c.Grads[0]
-				if g == nil {
-					return []Value{nil, nil}
-				}
-				if len(a.Self.Meta().Shape) == 0 {
-					return []Value{g, nil}
-				}
-				return []Value{b.Emit(IndexAdd, b.zeros(likeGrad(c, g)), a.Dim.Arg, a.Index.Value(), g), nil}
+				return nil
 			}),
-		},
-	}
-}
-
-// sameAsSelf is a rule whose result describes a changed copy of argument 0.
-func sameAsSelf(check func(c *Call) error) func(*Call) ([]Result, error) {
-	return func(c *Call) ([]Result, error) {
-		if check != nil {
-			if err := check(c); err != nil {
-				return nil, err
-			}
-		}
-		return selfLike(c)
-	}
-}
-
-func checkDim1(c *Call) error {
-	a := In[IndexAddArgs](c)
-	_, err := WrapDim(a.Dim.Int(), len(a.Self.Meta().Shape))
-	return err
-}
-
-// checkScatter checks (self, dim, index, src).
-func checkScatter(c *Call) error {
-	a := In[ScatterSrcArgs](c)
-	m, idx := a.Self.Meta(), a.Index.Meta()
-	d, err := WrapDim(a.Dim.Int(), len(m.Shape))
-	if err != nil {
-		return err
-	}
-	if err := checkIndexType("scatter", idx); err != nil {
-		return err
-	}
-	if max(len(m.Shape), 1) != max(len(idx.Shape), 1) && !sym.Is(numel(idx.Shape), 0) {
-		return Errorf("Index tensor must have the same number of dimensions as self tensor")
-	}
-	src := a.Src.Meta()
-	if src != nil && src.DType != m.DType {
-		return Errorf("%s(): Expected self.dtype to be equal to src.dtype", c.Op.Name)
-	}
-	if src != nil && max(len(src.Shape), 1) != max(len(idx.Shape), 1) && !sym.Is(numel(idx.Shape), 0) {
-		return Errorf("Index tensor must have the same number of dimensions as src tensor")
-	}
-	for i := range idx.Shape {
-		if sym.Is(numel(idx.Shape), 0) || i >= len(m.Shape) {
-			break
-		}
-		if i != d && sym.Gt(idx.Shape[i], m.Shape[i]) || src != nil && i < len(src.Shape) && sym.Gt(idx.Shape[i], src.Shape[i]) {
-			text := ""
-			if src != nil {
-				text = " and to be no larger size than src " + ShapeText(src.Shape)
-			}
-			return Errorf(
-				"Expected index %s to be no larger than self %s apart from dimension %d%s", ShapeText(idx.Shape),
-				ShapeText(m.Shape), d, text,
-			)
-		}
-	}
-	return nil
-}
-
-func scatterRows() []*Op {
-	return []*Op{
-		{
-			ID: Scatter, Name: "scatter", Schema: "(Tensor self, int dim, Tensor index, Operand src) -> Tensor", Tags: TagHasInPlace | TagComplex, Meta: sameAsSelf(checkScatter),
 			Backward: backOf(func(b B, c *BackwardCall) []Value {
-				a := In[ScatterArgs](c.Call)
-				out := []Value{nil, nil, nil}
+				a := In[IndexPutArgs](c.Call)
+				n := len(a.Indices.Values())
+				out := make([]Value, n+2)
 				g := c.Grads[0]
 				if g == nil {
 					return out
 				}
 				if c.Needs[0] {
-					out[0] = b.Emit(Scatter, g, a.Dim.Arg, a.Index.Value(), scalarLike(g, 0))
+					out[0] = g
+					if !a.Accumulate.Bool() {
+						out[0] = b.Emit(IndexPut, g, a.Indices.Arg, b.full(nil, 0, g.TensorMeta()))
+					}
 				}
-				if c.Needs[3] {
-					out[2] = b.Emit(Gather, g, a.Dim.Arg, a.Index.Value())
-				}
-				return out
-			}),
-		},
-		{
-			ID: ScatterAdd, Name: "scatter_add", Schema: "(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", Tags: TagHasInPlace | TagComplex, Meta: sameAsSelf(checkScatter),
-			Backward: backOf(func(b B, c *BackwardCall) []Value {
-				a := In[ScatterAddArgs](c.Call)
-				out := []Value{nil, nil, nil}
-				g := c.Grads[0]
-				if g == nil {
-					return out
-				}
-				out[0] = g
-				if c.Needs[3] {
-					out[2] = b.Emit(Gather, g, a.Dim.Arg, a.Index.Value())
+				if c.Needs[2] {
+					out[n+1] = pickedGrad(b, c, g)
 				}
 				return out
 			}),
 		},
-		{
-			ID: IndexAdd, Name: "index_add", Schema: "(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", Tags: TagHasInPlace | TagComplex,
-			Meta: sameAsSelf(func(c *Call) error {
-				a := In[IndexAddArgs](c)
-				if err := checkDim1(c); err != nil {
-					return err
-				}
-				if src := a.Source.Meta(); src.DType != a.Self.Meta().DType {
-					return Errorf(
-						"index_add_(): self (%s) and source (%s) must have the same scalar type",
-						a.Self.Meta().DType.ScalarType(), src.DType.ScalarType(),
-					)
-				}
-				if len(a.Index.Meta().Shape) > 1 {
-					return IndexErrorf(
-						"index_add_(): Index is supposed to be a vector, but got dim: %d with type: %s and size: %s",
-						len(a.Index.Meta().Shape), a.Index.Meta().DType.ScalarType(), ShapeText(a.Index.Meta().Shape),
-					)
-				}
-				if err := checkSource(c, "source"); err != nil {
-					return err
-				}
-				return checkIndexType("index_add_", a.Index.Meta())
-			}),
-			Backward: backOf(func(b B, c *BackwardCall) []Value {
-				a := In[IndexAddArgs](c.Call)
-				out := []Value{nil, nil, nil}
-				g := c.Grads[0]
-				if g == nil {
-					return out
-				}
-				out[0] = g
-				if c.Needs[3] {
-					src := a.Source.Meta()
-					picked := b.Emit(IndexSelect, g, a.Dim.Arg, a.Index.Value())
-					out[2] = timesAlpha(b, view2(b, picked, src.Shape), a.Alpha.Arg)
-				}
-				return out
-			}),
-		},
-		composite(ScatterBy, "scatter.reduce", "(Tensor self, int dim, Tensor index, Operand src, *, str reduce) -> Tensor", TagInternal, scatterBy).and(TagHasInPlace | TagComplex),
-		placeRow(SliceScatter, "slice_scatter", "(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor", func(b B, c *Call, x Value) Value {
-			a := In[SliceScatterArgs](c)
-			return b.Emit(Slice, x, a.Dim.Arg, a.Start.Arg, a.End.Arg, a.Step.Arg)
+		composite(TakeAlongDim, "take_along_dim", "(Tensor self, Tensor indices, int? dim=None) -> Tensor", 0, func(b B, c *Call) Value {
+			a := In[TakeAlongDimArgs](c)
+			x, idx := a.Self.Value(), a.Indices.Value()
+			if a.Dim.IsNone() {
+				return b.Emit(Gather, b.reshape(x, numel(a.Self.Meta().Shape)), 0, b.reshape(idx, numel(a.Indices.Meta().Shape)))
+			}
+			m, im := a.Self.Meta(), a.Indices.Meta()
+			if len(m.Shape) != len(im.Shape) {
+				refuse(Errorf(
+					"torch.take_along_dim(): input and indices should have the same number of dimensions, but got %d dimensions for input, and %d dimensions for indices",
+					len(m.Shape), len(im.Shape),
+				))
+			}
+			if im.DType != Int64 {
+				refuse(Errorf("torch.take_along_dim(): dtype of indices should be Long but got %s", im.DType.ScalarType()))
+			}
+			d := a.Dim.of(a.Self)
+			full, err := broadcast2(replaced(m.Shape, d, symOne), replaced(im.Shape, d, symOne))
+			refuse(err)
+			x = expandIf(b, x, replaced(full, d, m.Shape[d]))
+			idx = expandIf(b, idx, replaced(full, d, im.Shape[d]))
+			idx = b.where(b.lt(idx, 0), b.add(idx, m.Shape[d]), idx)
+			return b.Emit(Gather, x, d, idx)
 		}).and(TagComplex),
-		placeRow(SelectScatter, "select_scatter", "(Tensor self, Tensor src, int dim, int index) -> Tensor", func(b B, c *Call, x Value) Value {
-			a := In[SelectScatterArgs](c)
-			return b.Emit(Select, x, a.Dim.Arg, a.Index.Arg)
+		composite(Take, "take", "(Tensor self, Tensor index) -> Tensor", 0, func(b B, c *Call) Value {
+			a := In[TakeArgs](c)
+			idx := a.Index.Meta()
+			flat := b.Emit(Index, b.reshape(a.Self.Value(), numel(a.Self.Meta().Shape)), []Value{a.Index.Value()})
+			return b.reshape(flat, idx.Shape...)
 		}).and(TagComplex),
+		embeddingRow(),
 	}
 }
 
-// checkSource checks that (self, dim, index, source) fit together.
-func checkSource(c *Call, name string) error {
-	a := In[IndexSourceArgs](c)
-	m, idx, src := a.Self.Meta(), a.Index.Meta(), a.Source.Meta()
-	d, err := WrapDim(a.Dim.Int(), len(m.Shape))
-	if err != nil {
-		return err
+// pickedGrad is the gradient of the values of index_put. A mask picks as many
+// places as data says; how many values there are says it without.
+func pickedGrad(b B, c *BackwardCall, g Value) Value {
+	a := In[IndexPutArgs](c.Call)
+	list, v := a.Indices.Values(), a.Values.Meta()
+	if !hasMask(list) {
+		return b.sumTo(b.Emit(Index, g, list), v.Shape)
 	}
-	mismatch := Errorf(
-		"%s tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = %s %s.shape = %s",
-		name, ShapeText(m.Shape), name, ShapeText(src.Shape),
-	)
-	if max(len(src.Shape), 1) != max(len(m.Shape), 1) {
-		return mismatch
+	at, mask, others := maskedPlace(list)
+	m := a.Self.Meta()
+	if others || mask.TensorMeta().DType != Bool {
+		refuse(&DataDependentError{Op: "index_put"})
 	}
-	for i := range src.Shape {
-		if i != d && i < len(m.Shape) && sym.Ne(src.Shape[i], m.Shape[i]) {
-			return mismatch
+	k := len(mask.TensorMeta().Shape)
+	rest := len(m.Shape) - at - k // dimensions after the mask
+	count := symOne
+	if i := len(v.Shape) - rest - 1; i >= 0 {
+		count = v.Shape[i]
+	}
+	if sym.Is(count, 1) { // one value for all places
+		on := mask
+		for range rest {
+			on = b.unsqueeze(on, len(on.TensorMeta().Shape))
+		}
+		kept := b.mask(g, on)
+		dims := seq(at, at+k)
+		sum := b.sum(kept, false, dims...)
+		return b.sumTo(b.unsqueeze(sum, at), v.Shape)
+	}
+	places := b.Emit(NonzeroStatic, mask, count, 0)
+	idx := make([]Value, at+k)
+	for i := range k {
+		idx[at+i] = b.sel(places, 1, sym.C(i))
+	}
+	return b.sumTo(b.Emit(Index, g, idx), v.Shape)
+}
+
+// maskedPlace finds the only index of a list; others says that there are more.
+func maskedPlace(list []Value) (at int, mask Value, others bool) {
+	for i, v := range list {
+		switch {
+		case v == nil:
+		case mask == nil:
+			at, mask = i, v
+		default:
+			others = true
 		}
 	}
-	n := symOne
-	if len(src.Shape) > 0 {
-		n = src.Shape[d]
-	}
-	if sym.Ne(n, numel(idx.Shape)) {
-		return Errorf("Number of indices (%s) should be equal to %s.size(dim): (%s)", numel(idx.Shape), name, n)
-	}
-	return nil
+	return at, mask, others
 }
 
-// scatterBy is scatter that adds or multiplies.
-func scatterBy(b B, c *Call) Value {
-	a := In[ScatterByArgs](c)
-	how, known := map[string]string{"add": "sum", "multiply": "prod"}[a.Reduce.Str()]
-	if !known {
-		refuse(Errorf("reduce argument must be either add or multiply."))
+func maskRows() []*Op {
+	triangle := func(id ID, name string, keep func(b B, row, col Value) Value) *Op {
+		return &Op{
+			ID: id, Name: name, Schema: "(Tensor self, int diagonal=0) -> Tensor",
+			Meta: func(c *Call) ([]Result, error) {
+				m := In[SelfArgs](c).Self.Meta()
+				if len(m.Shape) < 2 {
+					return nil, Errorf("%s: input tensor must have at least 2 dimensions", name)
+				}
+				return contiguousLike(m, m.Shape), nil
+			},
+			Decompose: decomp(func(b B, c *Call) Value {
+				a := In[SelfDiagonalArgs](c)
+				m := a.Self.Meta()
+				n := len(m.Shape)
+				row := b.unsqueeze(b.arange(m.Shape[n-2], m), 1)
+				col := b.sub(b.arange(m.Shape[n-1], m), a.Diagonal.Arg)
+				x := b.where(keep(b, row, col), a.Self.Value(), scalarLike(a.Self.Value(), 0))
+				return b.cast(x, m.DType)
+			}),
+			Backward: backOf(func(b B, c *BackwardCall) []Value {
+				if c.Grads[0] == nil {
+					return []Value{nil}
+				}
+				return []Value{b.Emit(id, c.Grads[0], In[SelfDiagonalArgs](c.Call).Diagonal.Arg)}
+			}),
+		}
 	}
-	src := a.Src.Value()
-	if src == nil {
-		m := a.Self.Meta()
-		src = b.full(a.Index.Meta().Shape, numberAs(m.DType, a.Src.Arg), m)
-	}
-	return b.Emit(ScatterReduce, a.Self.Value(), a.Dim.Arg, a.Index.Value(), src, how, true)
-}
-
-// placeRow is a copy of argument 0 with a part, seen through view, replaced by
-// argument 1.
-func placeRow(id ID, name, schema string, view func(b B, c *Call, x Value) Value) *Op {
-	return &Op{
-		ID: id, Name: name, Schema: schema,
-		Meta: func(c *Call) ([]Result, error) {
-			m := In[SelfArgs](c).Self.Meta()
-			return contiguousLike(m, m.Shape), nil
+	return []*Op{
+		triangle(Tril, "tril", func(b B, row, col Value) Value { return b.le(col, row) }).and(TagHasInPlace | TagComplex),
+		triangle(Triu, "triu", func(b B, row, col Value) Value { return b.ge(col, row) }).and(TagHasInPlace | TagComplex),
+		{
+			ID: MaskedFill, Name: "masked_fill", Schema: "(Tensor self, Tensor mask, Operand value) -> Tensor", Tags: TagPointwise | TagHasInPlace | TagComplex,
+			Meta: func(c *Call) ([]Result, error) {
+				a := In[MaskedFillArgs](c)
+				m, mask := a.Self.Meta(), a.Mask.Meta()
+				if mask.DType != Bool {
+					return nil, Errorf("masked_fill_ only supports boolean masks, but got mask with dtype %s", mask.DType.Name())
+				}
+				if v := a.Value.Meta(); v != nil && len(v.Shape) > 0 {
+					return nil, Errorf(
+						"masked_fill only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).",
+						len(v.Shape),
+					)
+				}
+				d := ResultType(a.Self.Arg, a.Value.Arg)
+				if d != m.DType && !CanCast(d, m.DType) && m.DType != Bool {
+					return nil, Errorf("value cannot be converted to type %s without overflow", cppName(m.DType))
+				}
+				shape, err := broadcast2(m.Shape, mask.Shape)
+				if err != nil {
+					return nil, err
+				}
+				return contiguousLike(m, shape), nil
+			},
+			Decompose: decomp(func(b B, c *Call) Value {
+				a := In[MaskedFillArgs](c)
+				var v Arg
+				if x := a.Value.Value(); x != nil {
+					v = b.cast(x, a.Self.Meta().DType)
+				} else if v = scalarOf(a.Self.Meta().DType, a.Value.Float()); a.Self.Meta().DType == Bool {
+					v = a.Value.Float() != 0
+				}
+				return b.contiguous(b.where(a.Mask.Value(), v, a.Self.Value()))
+			}),
+			Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
+				a := In[MaskedFillArgs](c.Call)
+				if i == 0 {
+					return b.where(a.Mask.Value(), scalarLike(g, 0), g)
+				}
+				return b.mask(g, a.Mask.Value())
+			}),
 		},
-		Backward: backOf(func(b B, c *BackwardCall) []Value {
-			out := []Value{nil, nil}
-			g := c.Grads[0]
-			if g == nil {
-				return out
+		scatterReduceRow(),
+	}
+}
+
+func indexingRows() []*Op {
+	return append(append(slabRows(), maskedIndexRows()...), constantIndexRows()...)
+}
+
+// maskedIndexRows are steered by masks.
+func maskedIndexRows() []*Op {
+	return []*Op{
+		composite(MaskedScatter, "masked_scatter", "(Tensor self, Tensor mask, Tensor source) -> Tensor", 0, func(b B, c *Call) Value {
+			a := In[MaskedScatterArgs](c)
+			m, mask, src := a.Self.Meta(), a.Mask.Meta(), a.Source.Meta()
+			if mask.DType != Bool {
+				refuse(Errorf("masked_scatter_ only supports boolean masks, but got mask with dtype %s", mask.DType.ScalarType()))
 			}
-			if c.Needs[0] {
-				src := b.zeros(In[SelfSrcArgs](c.Call).Src.Meta())
-				out[0] = b.Emit(id, c.with("self", g).with("src", src).Args...)
+			if m.DType != src.DType {
+				refuse(Errorf(
+					"masked_scatter: expected self and source to have same dtypes but got %s and %s",
+					m.DType.ScalarType(), src.DType.ScalarType(),
+				))
 			}
-			if c.Needs[1] {
-				out[1] = view(b, c.Call, g)
+			shape, err := broadcast2(m.Shape, mask.Shape)
+			refuse(err)
+			on := expandIf(b, a.Mask.Value(), shape)
+			flat := b.reshape(on, numel(shape))
+			// The i-th true place takes the i-th element.
+			at := b.where(flat, b.sub(b.Emit(Cumsum, flat, 0), 1), symZero)
+			if sym.Is(numel(src.Shape), 0) {
+				if sym.Is(numel(shape), 0) {
+					return b.Emit(Clone, expandIf(b, a.Self.Value(), shape))
+				}
+				refuse(Errorf("masked_scatter: expected the source to have elements, but got size %s", ShapeText(src.Shape)))
+			}
+			got := b.Emit(IndexSelect, b.reshape(a.Source.Value(), numel(src.Shape)), 0, at)
+			return b.where(on, b.reshape(got, shape...), expandIf(b, a.Self.Value(), shape))
+		}).and(TagHasInPlace | TagComplex),
+		composite(UnsafeMaskedIndex, "_unsafe_masked_index", "(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor", TagInternal, func(b B, c *Call) Value {
+			a := In[UnsafeMaskedIndexArgs](c)
+			got := b.Emit(Index, a.Self.Value(), clampedIndices(b, c, a.Indices.Values()))
+			return b.Emit(MaskedFill, got, b.not(a.Mask.Value()), a.Fill.Arg)
+		}),
+		composite(UnsafeMaskedIndexPut, "_unsafe_masked_index_put_accumulate", "(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor", TagInternal, func(b B, c *Call) Value {
+			a := In[UnsafeMaskedIndexPutArgs](c)
+			v := b.Emit(MaskedFill, a.Values.Value(), b.not(a.Mask.Value()), 0)
+			return b.Emit(IndexPut, a.Self.Value(), clampedIndices(b, c, a.Indices.Values()), v, true)
+		}),
+		composite(NonzeroStatic, "nonzero_static", "(Tensor self, *, int size, int fill_value=-1) -> Tensor", TagNoGrad, nonzeroStatic).and(TagComplex),
+	}
+}
+
+// clampedIndices brings positions inside the tensor: those outside are masked.
+func clampedIndices(b B, c *Call, list []Value) []Value {
+	out := make([]Value, len(list))
+	for i, v := range list {
+		if v != nil {
+			n := In[UnsafeMaskedIndexArgs](c).Self.Meta().Shape[i]
+			out[i] = b.Emit(Clamp, v, sym.Neg(n), sym.Sub(n, symOne))
+		}
+	}
+	return out
+}
+
+// nonzeroStatic keeps the first size places of nonzero and fills up the rest,
+// so that no shape depends on data.
+func nonzeroStatic(b B, c *Call) Value {
+	a := In[NonzeroStaticArgs](c)
+	m, size := a.Self.Meta(), a.Size.Int()
+	if sym.Lt(size, symZero) {
+		refuse(Errorf("nonzero_static: 'size' must be an non-negative integer"))
+	}
+	n := numel(m.Shape)
+	flat := b.reshape(b.ne(a.Self.Value(), 0), n)
+	rank := b.sub(b.Emit(Cumsum, flat, 0), 1)
+	// Place size catches what is false or comes too late.
+	to := b.where(b.and(flat, b.lt(rank, size)), rank, size)
+	long := NewMeta(Int64, m.Device, []sym.Int{sym.Add(size, symOne)})
+	from := b.Emit(Scatter, b.zeros(long), 0, to, b.arange(n, m))
+	from = b.slice(from, 0, symZero, size)
+	found := b.lt(b.arange(size, m), b.sum(flat, false))
+	if len(m.Shape) == 0 {
+		return b.Emit(Zeros, []sym.Int{size, symZero}, Int64)
+	}
+	cols := make([]Value, len(m.Shape))
+	step := symOne
+	for i := len(m.Shape) - 1; i >= 0; i-- {
+		at := b.Emit(Remainder, b.Emit(Div, from, sym.Max(step, symOne), "floor"), sym.Max(m.Shape[i], symOne))
+		cols[i] = b.where(found, at, a.FillValue.Int())
+		step = sym.Mul(step, m.Shape[i])
+	}
+	return b.Emit(Stack, cols, 1)
+}
+
+// constantIndexRows pick by positions that sizes alone decide.
+func constantIndexRows() []*Op {
+	return []*Op{
+		{
+			ID: IntTensor, Name: "_int_tensor", Schema: "(int[] data, int[] size) -> Tensor", Tags: TagFactory | TagInternal | TagNoGrad,
+			Meta: func(c *Call) ([]Result, error) {
+				return one(NewMeta(Int64, CPU, In[IntTensorArgs](c).Size.Ints())), nil
+			},
+		},
+		composite(Combinations, "combinations", "(Tensor self, int r=2, bool with_replacement=False) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
+			a := In[CombinationsArgs](c)
+			m, r := a.Self.Meta(), a.R.Num()
+			if len(m.Shape) != 1 {
+				refuse(Errorf("Expect a 1D vector, but got shape %s", ShapeText(m.Shape)))
+			}
+			if r < 0 {
+				refuse(Errorf("Expect a non-negative number, but got %d", r))
+			}
+			if r == 0 {
+				return b.Emit(Empty, []int{0}, m.DType)
+			}
+			rows := chosen(int(sym.Force(m.Shape[0])), r, a.WithReplacement.Bool())
+			idx := intTensor(b, rows, len(rows))
+			return b.reshape(b.Emit(IndexSelect, a.Self.Value(), 0, idx), sym.C(len(rows)/r), sym.C(r))
+		}).and(TagComplex),
+		compositeN(UnravelIndex, "unravel_index", "(Tensor indices, int[] shape) -> Tensor[]", TagNotMethod|TagNoGrad, func(b B, c *Call) []Value {
+			a := In[UnravelIndexArgs](c)
+			if d := a.Indices.Meta().DType; !d.IsInt() {
+				refuse(&Error{Kind: "TypeError", Msg: "expected 'indices' to be integer dtype, but got " + d.String()})
+			}
+			size, at := a.Shape.Ints(), b.cast(a.Indices.Value(), Int64)
+			out := make([]Value, len(size))
+			step := symOne
+			for i := len(size) - 1; i >= 0; i-- {
+				if sym.Lt(size[i], symZero) {
+					refuse(&Error{Kind: "ValueError", Msg: "'shape' cannot have negative values, but got " + ShapeText(size)})
+				}
+				out[i] = b.Emit(Remainder, b.Emit(Div, at, step, "floor"), size[i])
+				step = sym.Mul(step, size[i])
 			}
 			return out
 		}),
 	}
 }
 
-func reorderRows() []*Op {
-	return []*Op{
-		{
-			ID: Flip, Name: "flip", Schema: "(Tensor self, int[] dims) -> Tensor", Tags: TagComplex,
-			Meta: func(c *Call) ([]Result, error) {
-				a := In[FlipArgs](c)
-				m := a.Self.Meta()
-				if _, err := wrapDims(a.Dims.Ints(), len(m.Shape), false); err != nil {
-					return nil, err
-				}
-				return selfLike(c)
-			},
-			Backward: backOf(func(b B, c *BackwardCall) []Value {
-				if c.Grads[0] == nil {
-					return []Value{nil}
-				}
-				return []Value{b.Emit(Flip, c.Grads[0], In[FlipArgs](c.Call).Dims.Arg)}
-			}),
-		},
+// intTensor is a constant tensor of int64.
+func intTensor(b B, data []int, size ...int) Value { return b.Emit(IntTensor, data, size) }
+
+// chosen lists the combinations of r out of n positions in lexical order, one
+// after the other.
+func chosen(n, r int, again bool) []int {
+	var out []int
+	pick := make([]int, r)
+	var extend func(k, from int)
+	extend = func(k, from int) {
+		if k == r {
+			out = append(out, pick...)
+			return
+		}
+		for i := from; i < n; i++ {
+			pick[k] = i
+			next := i + 1
+			if again {
+				next = i
+			}
+			extend(k+1, next)
+		}
 	}
+	extend(0, 0)
+	return out
 }

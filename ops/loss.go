@@ -1,8 +1,13 @@
 package ops
 
-import "tcdbg/ops/sym"
+import (
+	"fmt"
+	"math"
 
-// This file holds the losses and distances.
+	"tcdbg/ops/sym"
+)
+
+// This file holds distances and the losses that compare elements or vectors.
 
 func reduction(b B, x Value, how string) Value {
 	switch how {
@@ -137,118 +142,6 @@ func klDiv(b B, c *Call) Value {
 	return reduction(b, l, a.Reduction.Str())
 }
 
-// nllLoss picks the class of target from log probabilities; dimension 1 holds
-// the classes (dimension 0 of an input without batch).
-func nllLoss(b B, x, target, weight Value, ignore sym.Int, how string, smoothing float64) Value {
-	m, tm := x.TensorMeta(), target.TensorMeta()
-	d := min(1, len(m.Shape)-1)
-	if len(m.Shape) == 0 || len(m.Shape) != len(tm.Shape)+1 || !equalShape(without(m.Shape, d), tm.Shape) {
-		refuseTarget(m, tm)
-	}
-	if weight != nil && (len(weight.TensorMeta().Shape) != 1 || sym.Ne(weight.TensorMeta().Shape[0], m.Shape[d])) {
-		refuse(Errorf(
-			"weight tensor should be defined either for all %s classes or no classes but got weight tensor of shape: %s",
-			m.Shape[d], ShapeText(weight.TensorMeta().Shape),
-		))
-	}
-	keep := b.ne(target, ignore)
-	safe := b.where(keep, target, symZero)
-	idx := b.unsqueeze(safe, d)
-	picked := b.squeeze(b.Emit(Gather, x, d, idx), d)
-	zero := scalarLike(x, 0)
-	var w Value
-	if weight != nil {
-		w = view2(b, b.Emit(IndexSelect, weight, 0, b.reshape(safe, numel(tm.Shape))), tm.Shape)
-		w = b.where(keep, w, zero)
-	} else {
-		w = b.cast(keep, m.DType)
-	}
-	l := b.neg(b.mul(picked, w))
-	l = b.where(keep, l, zero)
-	if smoothing > 0 {
-		all := x
-		if weight != nil {
-			all = b.mul(x, perClass(b, weight, len(m.Shape), d))
-		}
-		smooth := b.where(keep, b.neg(b.sum(all, false, d)), zero)
-		return smoothedLabels(b, l, smooth, w, keep, m.Shape[d], how, smoothing)
-	}
-	switch how {
-	case "mean":
-		return b.div(b.sum(l, false), b.sum(w, false))
-	}
-	return reduction(b, l, how)
-}
-
-func perClass(b B, v Value, rank, d int) Value {
-	shape := make([]sym.Int, rank)
-	for i := range shape {
-		shape[i] = symOne
-	}
-	shape[d] = v.TensorMeta().Shape[0]
-	return b.view(v, shape...)
-}
-
-// smoothedLabels mixes the loss of the class with that of all classes.
-func smoothedLabels(b B, l, smooth, w, keep Value, classes sym.Int, how string, eps float64) Value {
-	mix := func(l, s Value) Value {
-		return b.add(b.mul(l, 1-eps), b.mul(s, eps/float64(sym.Force(classes))))
-	}
-	if how == "mean" {
-		n := b.sum(w, false)
-		return mix(b.div(b.sum(l, false), n), b.div(b.sum(smooth, false), n))
-	}
-	return mix(reduction(b, l, how), reduction(b, smooth, how))
-}
-
-func refuseTarget(m, tm *TensorMeta) {
-	if len(m.Shape) > 0 && len(tm.Shape) > 0 && sym.Ne(m.Shape[0], tm.Shape[0]) {
-		refuse(&Error{
-			Kind: "ValueError",
-			Msg:  "Expected input batch_size (" + m.Shape[0].String() + ") to match target batch_size (" + tm.Shape[0].String() + ").",
-		})
-	}
-	refuse(Errorf(
-		"Expected target size %s, got %s",
-		ShapeText(append(cloneInts(m.Shape[:min(1, len(m.Shape))]), m.Shape[min(2, len(m.Shape)):]...)),
-		ShapeText(tm.Shape),
-	))
-}
-
-func crossEntropy(b B, c *Call) Value {
-	a := In[CrossEntropyArgs](c)
-	x, t, w := a.Input.Value(), a.Target.Value(), a.Weight.Value()
-	m, tm := a.Input.Meta(), a.Target.Meta()
-	d := min(1, len(m.Shape)-1)
-	eps := a.LabelSmoothing.Float()
-	if eps < 0 || eps > 1 {
-		refuse(Errorf("label_smoothing must be between 0.0 and 1.0. Got: %v", eps))
-	}
-	logp := b.Emit(LogSoftmax, x, d)
-	if !tm.DType.IsFloat() {
-		return nllLoss(b, logp, t, w, a.IgnoreIndex.Int(), a.Reduction.Str(), eps)
-	}
-	if !equalShape(m.Shape, tm.Shape) {
-		refuse(Errorf("Expected floating point type for target with class probabilities, got %s", tm.DType.ScalarType()))
-	}
-	n := m.Shape[d]
-	if eps > 0 {
-		t = b.add(b.mul(t, 1-eps), eps/float64(sym.Force(n)))
-	}
-	p := b.mul(logp, t)
-	if w != nil {
-		p = b.mul(p, perClass(b, w, len(m.Shape), d))
-	}
-	switch a.Reduction.Str() {
-	case "mean":
-		batch := sym.FloorDiv(numel(m.Shape), sym.Max(n, symOne))
-		return b.neg(b.div(b.sum(p, false), batch))
-	case "sum":
-		return b.neg(b.sum(p, false))
-	}
-	return b.neg(b.sum(p, false, d))
-}
-
 func cosineSimilarity(b B, c *Call) Value {
 	a := In[CosineSimilarityArgs](c)
 	x, y := a.X1.Value(), a.X2.Value()
@@ -263,4 +156,140 @@ func cosineSimilarity(b B, c *Call) Value {
 	nx := b.Emit(ClampMin, b.Emit(Norm, x, 2, dim, true), a.Eps.Arg)
 	ny := b.Emit(ClampMin, b.Emit(Norm, y, 2, dim, true), a.Eps.Arg)
 	return b.Emit(Sum, b.mul(b.div(x, nx), b.div(y, ny)), dim)
+}
+
+// checkTriplet refuses triplets of several ranks: they would broadcast.
+func checkTriplet(c *Call) error {
+	in := In[TripletMarginLossArgs](c)
+	a, p, n := len(in.Anchor.Meta().Shape), len(in.Positive.Meta().Shape), len(in.Negative.Meta().Shape)
+	if a != p || p != n {
+		return Errorf(
+			"The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor %dD, positive %dD, and negative %dD inputs",
+			a, p, n,
+		)
+	}
+	return nil
+}
+
+func furtherLossRows() []*Op {
+	const lossTail = ", bool? size_average=None, bool? reduce=None, str reduction='mean') -> Tensor"
+	return []*Op{
+		loss(CosineEmbeddingLoss, "cosine_embedding_loss", "(Tensor input1, Tensor input2, Tensor target, float margin=0"+lossTail, func(b B, c *Call) Value {
+			a := In[CosineEmbeddingLossArgs](c)
+			x, y, t := a.Input1.Value(), a.Input2.Value(), a.Target.Value()
+			if len(a.Input1.Meta().Shape) == 1 {
+				x, y = b.unsqueeze(x, 0), b.unsqueeze(y, 0)
+				if len(a.Target.Meta().Shape) == 0 {
+					x, y = a.Input1.Value(), a.Input2.Value()
+				}
+			}
+			const eps = 1e-12
+			prod := b.Emit(Sum, b.mul(x, y), []int{-1})
+			n1 := b.add(b.Emit(Sum, b.sq(x), []int{-1}), eps)
+			n2 := b.add(b.Emit(Sum, b.sq(y), []int{-1}), eps)
+			cos := b.div(prod, b.sqrt(b.mul(n1, n2)))
+			zero := scalarLike(cos, 0)
+			pos := b.where(b.eq(t, 1), b.sub(1, cos), zero)
+			neg := b.where(b.eq(t, -1), b.Emit(ClampMin, b.sub(cos, a.Margin.Arg), 0), zero)
+			return reduction(b, b.add(pos, neg), a.Reduction.Str())
+		}),
+		loss(HingeEmbeddingLoss, "hinge_embedding_loss", "(Tensor input, Tensor target, float margin=1.0"+lossTail, func(b B, c *Call) Value {
+			a := In[HingeEmbeddingLossArgs](c)
+			x, t := a.Input.Value(), a.Target.Value()
+			zero := scalarLike(x, 0)
+			m := b.Emit(ClampMin, b.sub(asStored(a.Input.Meta().DType, a.Margin.Float()), x), 0)
+			l := b.add(b.where(b.ne(t, 1), m, zero), b.where(b.ne(t, -1), x, zero))
+			return reduction(b, l, a.Reduction.Str())
+		}),
+		loss(PoissonNllLoss, "poisson_nll_loss", "(Tensor input, Tensor target, bool log_input=True, bool full=False, bool? size_average=None, float eps=1e-08, bool? reduce=None, str reduction='mean') -> Tensor", func(b B, c *Call) Value {
+			a := In[PoissonNllLossArgs](c)
+			x, t := a.Input.Value(), a.Target.Value()
+			var l Value
+			if a.LogInput.Bool() {
+				l = b.sub(b.exp(x), b.mul(t, x))
+			} else {
+				l = b.sub(x, b.mul(t, b.log(b.add(x, a.Eps.Arg))))
+			}
+			if a.Full.Bool() {
+				half := b.mul(b.log(b.mul(t, 2*math.Pi)), 0.5) // first, for gradients add up in turn
+				stirling := b.add(b.sub(b.mul(t, b.log(t)), t), half)
+				l = b.add(l, b.where(b.le(t, 1), scalarLike(stirling, 0), stirling))
+			}
+			return reduction(b, l, a.Reduction.Str())
+		}),
+		loss(GaussianNllLoss, "gaussian_nll_loss", "(Tensor input, Tensor target, Operand var, bool full=False, float eps=1e-06, str reduction='mean') -> Tensor", func(b B, c *Call) Value {
+			a := In[GaussianNllLossArgs](c)
+			x, t := a.Input.Value(), a.Target.Value()
+			v := tensorOf(b, a.Var.Arg, x)
+			if vm := v.TensorMeta(); len(vm.Shape) == len(a.Input.Meta().Shape)-1 && len(vm.Shape) > 0 {
+				v = b.unsqueeze(v, len(vm.Shape))
+			}
+			// The bound counts as a constant.
+			raised := b.add(v, b.detach(b.sub(b.Emit(ClampMin, v, a.Eps.Arg), v)))
+			l := b.mul(b.add(b.log(raised), b.div(b.sq(b.sub(x, t)), raised)), 0.5)
+			if a.Full.Bool() {
+				l = b.add(l, 0.5*math.Log(2*math.Pi))
+			}
+			return reduction(b, l, a.Reduction.Str())
+		}),
+		loss(SoftMarginLoss, "soft_margin_loss", "(Tensor input, Tensor target"+lossTail, func(b B, c *Call) Value {
+			a := In[SoftMarginLossArgs](c)
+			return reduction(b, b.Emit(Log1p, b.exp(b.mul(b.neg(a.Target.Value()), a.Input.Value()))), a.Reduction.Str())
+		}),
+		loss(MultilabelSoftMarginLoss, "multilabel_soft_margin_loss", "(Tensor input, Tensor target, Tensor? weight=None"+lossTail, func(b B, c *Call) Value {
+			a := In[MultilabelSoftMarginLossArgs](c)
+			x, t := a.Input.Value(), a.Target.Value()
+			l := b.neg(b.add(b.mul(t, b.Emit(Logsigmoid, x)), b.mul(b.sub(1, t), b.Emit(Logsigmoid, b.neg(x)))))
+			if w := a.Weight.Value(); w != nil {
+				l = b.mul(l, w)
+			}
+			n := len(a.Input.Meta().Shape)
+			l = b.div(b.sum(l, false, n-1), a.Input.Meta().Shape[n-1])
+			return reduction(b, l, a.Reduction.Str())
+		}),
+		loss(TripletMarginLoss, "triplet_margin_loss", "(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, Scalar p=2, float eps=1e-06, bool swap=False"+lossTail, func(b B, c *Call) Value {
+			a := In[TripletMarginLossArgs](c)
+			if a.Margin.Float() <= 0 {
+				refuse(&Error{Kind: "ValueError", Msg: fmt.Sprintf("margin must be greater than 0, got %s", floatText(a.Margin.Float()))})
+			}
+			refuse(checkTriplet(c))
+			dist := func(x, y Value) Value { return b.Emit(PairwiseDistance, x, y, a.P.Arg, a.Eps.Arg) }
+			pos, neg := dist(a.Anchor.Value(), a.Positive.Value()), dist(a.Anchor.Value(), a.Negative.Value())
+			if a.Swap.Bool() {
+				neg = b.Emit(Minimum, neg, dist(a.Positive.Value(), a.Negative.Value()))
+			}
+			return reduction(b, b.Emit(ClampMin, b.add(b.sub(pos, neg), a.Margin.Arg), 0), a.Reduction.Str())
+		}),
+	}
+}
+
+func distanceRows() []*Op {
+	return []*Op{
+		loss(Pdist, "pdist", "(Tensor input, Scalar p=2) -> Tensor", func(b B, c *Call) Value {
+			a := In[PdistArgs](c)
+			m := a.Input.Meta()
+			if len(m.Shape) != 2 {
+				refuse(Errorf("pdist only supports 2D tensors, got: %dD", len(m.Shape)))
+			}
+			if !m.DType.IsFloat() {
+				refuse(Errorf("pdist only supports floating-point dtypes"))
+			}
+			if a.P.Float() < 0 {
+				refuse(Errorf("pdist only supports non-negative p values"))
+			}
+			n := int(sym.Force(m.Shape[0]))
+			var left, right []int
+			for i := range n {
+				for j := i + 1; j < n; j++ {
+					left, right = append(left, i), append(right, j)
+				}
+			}
+			if len(left) == 0 {
+				none := b.slice(a.Input.Value(), 0, symZero, symZero) // part of the tape
+				return b.sum(none, false, 1)
+			}
+			pick := func(idx []int) Value { return b.Emit(IndexSelect, a.Input.Value(), 0, intTensor(b, idx, len(idx))) }
+			return b.Emit(Norm, b.sub(pick(left), pick(right)), a.P.Arg, 1)
+		}),
+	}
 }

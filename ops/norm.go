@@ -1,11 +1,14 @@
 package ops
 
-import "tcdbg/ops/sym"
+import (
+	"tcdbg/ops/sym"
+)
 
-// This file holds softmax and the normalisations.
+// This file holds softmax and the normalisations over the last dimensions, also with
+// their statistics as further results. Gradients of these do not count, as in PyTorch.
 
 func normRows() []*Op {
-	return []*Op{softmaxRow(), logSoftmaxRow(), layerNormRow()}
+	return []*Op{softmaxRow(), logSoftmaxRow(), softminRow(), layerNormRow()}
 }
 
 // alongDim is the rule of a function along one dimension with a dtype option
@@ -227,4 +230,85 @@ func layerNormBack(b B, c *BackwardCall) []Value {
 		out[2] = b.cast(b.sumTo(g, bias.Shape), bias.DType)
 	}
 	return out
+}
+
+func softminRow() *Op {
+	return composite(Softmin, "softmin", "(Tensor input, int dim, int _stacklevel=3, dtype? dtype=None) -> Tensor", TagNN|TagNotMethod, func(b B, c *Call) Value {
+		a := In[SoftminArgs](c)
+		return b.Emit(Softmax, b.neg(a.Input.Value()), a.Dim.Arg, a.DType.Arg)
+	})
+}
+
+func nativeRows() []*Op {
+	return []*Op{
+		nativeLayerNorm(), nativeGroupNorm(),
+		nativeBatchNorm(
+			NativeBatchNorm, "native_batch_norm",
+			"(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+		).writesIf("training", "running_mean", "running_var"),
+		nativeBatchNorm(
+			NativeBatchNormLegit, "_native_batch_norm_legit",
+			"(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+		),
+		composite(NativeDropoutBackward, "native_dropout_backward", "(Tensor grad_output, Tensor mask, float scale) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
+			a := In[NativeDropoutBackwardArgs](c)
+			g := a.GradOutput.Value()
+			return b.mul(b.mul(g, b.cast(a.Mask.Value(), a.GradOutput.Meta().DType)), a.Scale.Arg)
+		}),
+		softmaxBackwardRow(),
+	}
+}
+
+// softmaxBackwardRow is the gradient of softmax, and differentiable itself.
+func softmaxBackwardRow() *Op {
+	row := composite(SoftmaxBackwardData, "_softmax_backward_data", "(Tensor grad_output, Tensor output, int dim, dtype input_dtype) -> Tensor", TagInternal|TagNotMethod, func(b B, c *Call) Value {
+		a := In[SoftmaxBackwardDataArgs](c)
+		d := a.Output.Meta().DType
+		y, g := b.cast(a.Output.Value(), OpMath(d)), b.cast(a.GradOutput.Value(), OpMath(d))
+		s := b.mul(g, y)
+		if len(a.GradOutput.Meta().Shape) > 0 {
+			s = b.sum(s, true, a.Dim.of(a.GradOutput))
+		}
+		return b.cast(b.mul(b.sub(g, s), y), a.InputDType.Or(d))
+	})
+	row.Backward = backOf(func(b B, c *BackwardCall) []Value {
+		g := c.Grads[0]
+		if g == nil {
+			return []Value{nil, nil}
+		}
+		a := In[SoftmaxBackwardDataArgs](c.Call)
+		up, y := a.GradOutput.Value(), a.Output.Value()
+		total := func(v Value) Value {
+			if len(a.GradOutput.Meta().Shape) == 0 {
+				return v
+			}
+			return b.sum(v, true, a.Dim.of(a.GradOutput))
+		}
+		gy := b.sub(b.mul(up, g), b.mul(total(b.mul(y, up)), g))
+		gy = b.sub(gy, b.mul(up, total(b.mul(y, g))))
+		return []Value{b.Emit(SoftmaxBackwardData, g, y, a.Dim.Arg, a.InputDType.Arg), gy}
+	})
+	return row
+}
+
+func nativeLayerNorm() *Op {
+	row := &Op{
+		ID: NativeLayerNorm, Name: "native_layer_norm",
+		Schema: "(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
+	}
+	row.Decompose = func(bb Builder, c *Call) []Value {
+		a := In[NativeLayerNormArgs](c)
+		b := B{bb}
+		m := a.Input.Meta()
+		refuse(checkNormalized(m, a.NormalizedShape.Ints(), a.Weight.Meta(), "weight"))
+		refuse(checkNormalized(m, a.NormalizedShape.Ints(), a.Bias.Meta(), "bias"))
+		x := b.cast(a.Input.Value(), OpMath(m.DType))
+		dims := lastDims(c)
+		mu := b.mean(x, true, dims...)
+		rstd := b.Emit(Rsqrt, b.add(b.mean(b.sq(b.sub(x, mu)), true, dims...), a.Eps.Arg))
+		stat := func(v Value) Value { return b.cast(v, m.DType) }
+		return []Value{b.Emit(LayerNorm, c.Args...), stat(mu), stat(rstd)}
+	}
+	row.Tags, row.Meta, row.Backward = TagNotMethod, metaOfDecomposition(row), backOf(layerNormBack)
+	return row
 }

@@ -6,7 +6,8 @@ import (
 	"tcdbg/ops/sym"
 )
 
-// This file holds the special functions and the rarer pointwise operators.
+// This file holds the special functions, with those of Bessel and the orthogonal
+// polynomials, and the rarer pointwise operators.
 
 func specialRows() []*Op {
 	return append(append(specialUnaryRows(), specialPairRows()...), testRows()...)
@@ -323,4 +324,69 @@ func testRows() []*Op {
 			return hit
 		}),
 	}
+}
+
+func besselRows() []*Op {
+	row := func(id ID, name string, back func(b B, g, x, y Value) Value) *Op {
+		var bk backFn
+		if back != nil {
+			bk = unaryBack(back)
+		}
+		r := unaryRow(id, "special."+name, floatType, bk, nil)
+		r.Tags |= TagNotMethod
+		return r
+	}
+	// over is f/x with its limit at zero.
+	over := func(b B, f, x Value, limit float64) Value {
+		return b.where(b.eq(x, 0.0), limit, b.div(f, x))
+	}
+	return []*Op{
+		row(BesselJ0, "bessel_j0", func(b B, g, x, _ Value) Value { return b.neg(b.mul(g, b.Emit(BesselJ1, x))) }),
+		row(BesselJ1, "bessel_j1", func(b B, g, x, y Value) Value {
+			return b.mul(g, b.sub(b.Emit(BesselJ0, x), over(b, y, x, 0.5)))
+		}),
+		row(BesselY0, "bessel_y0", func(b B, g, x, _ Value) Value { return b.neg(b.mul(g, b.Emit(BesselY1, x))) }),
+		row(BesselY1, "bessel_y1", func(b B, g, x, y Value) Value {
+			return b.mul(g, b.sub(b.Emit(BesselY0, x), b.div(y, x)))
+		}),
+		row(ModifiedBesselI0, "modified_bessel_i0", func(b B, g, x, _ Value) Value { return b.mul(g, b.Emit(ModifiedBesselI1, x)) }),
+		row(ModifiedBesselI1, "modified_bessel_i1", func(b B, g, x, y Value) Value {
+			return b.mul(g, b.sub(b.Emit(ModifiedBesselI0, x), over(b, y, x, 0.5)))
+		}),
+		row(ModifiedBesselK0, "modified_bessel_k0", func(b B, g, x, _ Value) Value { return b.neg(b.mul(g, b.Emit(ModifiedBesselK1, x))) }),
+		row(ModifiedBesselK1, "modified_bessel_k1", func(b B, g, x, y Value) Value {
+			return b.neg(b.mul(g, b.add(b.Emit(ModifiedBesselK0, x), b.div(y, x))))
+		}),
+		row(ScaledModifiedBesselK0, "scaled_modified_bessel_k0", nil),
+		row(ScaledModifiedBesselK1, "scaled_modified_bessel_k1", nil),
+		row(SphericalBesselJ0, "spherical_bessel_j0", nil),
+		row(AiryAi, "airy_ai", nil),
+	}
+}
+
+func polynomialRows() []*Op {
+	var rows []*Op
+	for _, p := range []struct {
+		id   ID
+		name string
+	}{
+		{ChebyshevT, "chebyshev_polynomial_t"},
+		{ChebyshevU, "chebyshev_polynomial_u"},
+		{ChebyshevV, "chebyshev_polynomial_v"},
+		{ChebyshevW, "chebyshev_polynomial_w"},
+		{ShiftedChebyshevT, "shifted_chebyshev_polynomial_t"},
+		{ShiftedChebyshevU, "shifted_chebyshev_polynomial_u"},
+		{ShiftedChebyshevV, "shifted_chebyshev_polynomial_v"},
+		{ShiftedChebyshevW, "shifted_chebyshev_polynomial_w"},
+		{HermiteH, "hermite_polynomial_h"},
+		{HermiteHe, "hermite_polynomial_he"},
+		{LaguerreL, "laguerre_polynomial_l"},
+		{LegendreP, "legendre_polynomial_p"},
+	} {
+		rows = append(rows, &Op{
+			ID: p.id, Name: "special." + p.name, Schema: "(Operand x, Operand n) -> Tensor",
+			Tags: TagPointwise | TagNoGrad | TagNotMethod, Meta: pointwise(floatType),
+		})
+	}
+	return rows
 }

@@ -4,8 +4,122 @@ import (
 	"tcdbg/ops/sym"
 )
 
-// This file holds the margin losses over classes, the connectionist temporal
-// classification loss, and losses that are a layer and a loss in one.
+// This file holds the losses over classes: likelihoods and cross entropies, margins, the
+// connectionist temporal classification loss. The binary cross entropies have the
+// derivatives that PyTorch writes for them, step by step: in half precision each step
+// rounds.
+
+// nllLoss picks the class of target from log probabilities; dimension 1 holds
+// the classes (dimension 0 of an input without batch).
+func nllLoss(b B, x, target, weight Value, ignore sym.Int, how string, smoothing float64) Value {
+	m, tm := x.TensorMeta(), target.TensorMeta()
+	d := min(1, len(m.Shape)-1)
+	if len(m.Shape) == 0 || len(m.Shape) != len(tm.Shape)+1 || !equalShape(without(m.Shape, d), tm.Shape) {
+		refuseTarget(m, tm)
+	}
+	if weight != nil && (len(weight.TensorMeta().Shape) != 1 || sym.Ne(weight.TensorMeta().Shape[0], m.Shape[d])) {
+		refuse(Errorf(
+			"weight tensor should be defined either for all %s classes or no classes but got weight tensor of shape: %s",
+			m.Shape[d], ShapeText(weight.TensorMeta().Shape),
+		))
+	}
+	keep := b.ne(target, ignore)
+	safe := b.where(keep, target, symZero)
+	idx := b.unsqueeze(safe, d)
+	picked := b.squeeze(b.Emit(Gather, x, d, idx), d)
+	zero := scalarLike(x, 0)
+	var w Value
+	if weight != nil {
+		w = view2(b, b.Emit(IndexSelect, weight, 0, b.reshape(safe, numel(tm.Shape))), tm.Shape)
+		w = b.where(keep, w, zero)
+	} else {
+		w = b.cast(keep, m.DType)
+	}
+	l := b.neg(b.mul(picked, w))
+	l = b.where(keep, l, zero)
+	if smoothing > 0 {
+		all := x
+		if weight != nil {
+			all = b.mul(x, perClass(b, weight, len(m.Shape), d))
+		}
+		smooth := b.where(keep, b.neg(b.sum(all, false, d)), zero)
+		return smoothedLabels(b, l, smooth, w, keep, m.Shape[d], how, smoothing)
+	}
+	switch how {
+	case "mean":
+		return b.div(b.sum(l, false), b.sum(w, false))
+	}
+	return reduction(b, l, how)
+}
+
+func perClass(b B, v Value, rank, d int) Value {
+	shape := make([]sym.Int, rank)
+	for i := range shape {
+		shape[i] = symOne
+	}
+	shape[d] = v.TensorMeta().Shape[0]
+	return b.view(v, shape...)
+}
+
+// smoothedLabels mixes the loss of the class with that of all classes.
+func smoothedLabels(b B, l, smooth, w, keep Value, classes sym.Int, how string, eps float64) Value {
+	mix := func(l, s Value) Value {
+		return b.add(b.mul(l, 1-eps), b.mul(s, eps/float64(sym.Force(classes))))
+	}
+	if how == "mean" {
+		n := b.sum(w, false)
+		return mix(b.div(b.sum(l, false), n), b.div(b.sum(smooth, false), n))
+	}
+	return mix(reduction(b, l, how), reduction(b, smooth, how))
+}
+
+func refuseTarget(m, tm *TensorMeta) {
+	if len(m.Shape) > 0 && len(tm.Shape) > 0 && sym.Ne(m.Shape[0], tm.Shape[0]) {
+		refuse(&Error{
+			Kind: "ValueError",
+			Msg:  "Expected input batch_size (" + m.Shape[0].String() + ") to match target batch_size (" + tm.Shape[0].String() + ").",
+		})
+	}
+	refuse(Errorf(
+		"Expected target size %s, got %s",
+		ShapeText(append(cloneInts(m.Shape[:min(1, len(m.Shape))]), m.Shape[min(2, len(m.Shape)):]...)),
+		ShapeText(tm.Shape),
+	))
+}
+
+func crossEntropy(b B, c *Call) Value {
+	a := In[CrossEntropyArgs](c)
+	x, t, w := a.Input.Value(), a.Target.Value(), a.Weight.Value()
+	m, tm := a.Input.Meta(), a.Target.Meta()
+	d := min(1, len(m.Shape)-1)
+	eps := a.LabelSmoothing.Float()
+	if eps < 0 || eps > 1 {
+		refuse(Errorf("label_smoothing must be between 0.0 and 1.0. Got: %v", eps))
+	}
+	logp := b.Emit(LogSoftmax, x, d)
+	if !tm.DType.IsFloat() {
+		return nllLoss(b, logp, t, w, a.IgnoreIndex.Int(), a.Reduction.Str(), eps)
+	}
+	if !equalShape(m.Shape, tm.Shape) {
+		refuse(Errorf("Expected floating point type for target with class probabilities, got %s", tm.DType.ScalarType()))
+	}
+	n := m.Shape[d]
+	if eps > 0 {
+		t = b.add(b.mul(t, 1-eps), eps/float64(sym.Force(n)))
+	}
+	p := b.mul(logp, t)
+	if w != nil {
+		p = b.mul(p, perClass(b, w, len(m.Shape), d))
+	}
+	switch a.Reduction.Str() {
+	case "mean":
+		batch := sym.FloorDiv(numel(m.Shape), sym.Max(n, symOne))
+		return b.neg(b.div(b.sum(p, false), batch))
+	case "sum":
+		return b.neg(b.sum(p, false))
+	}
+	return b.neg(b.sum(p, false, d))
+}
 
 func marginLossRows() []*Op {
 	const lossTail = ", bool? size_average=None, bool? reduce=None, str reduction='mean') -> Tensor"
@@ -207,4 +321,140 @@ func ctcAlphaRow() *Op {
 			return out
 		}),
 	}
+}
+
+const bceWithLogitsSchema = "(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, bool? reduce=None, str reduction='mean', Tensor? pos_weight=None) -> Tensor"
+
+func bceRows() []*Op {
+	logits := loss(BceWithLogits, "binary_cross_entropy_with_logits", bceWithLogitsSchema, func(b B, c *Call) Value {
+		a := In[BceWithLogitsArgs](c)
+		if !equalShape(a.Input.Meta().Shape, a.Target.Meta().Shape) {
+			refuse(&Error{
+				Kind: "ValueError",
+				Msg:  "Target size (torch.Size(" + ShapeText(a.Target.Meta().Shape) + ")) must be the same as input size (torch.Size(" + ShapeText(a.Input.Meta().Shape) + "))",
+			})
+		}
+		l := logitsLoss(b, c)
+		if w := a.Weight.Value(); w != nil {
+			l = b.mul(l, w)
+		}
+		return reduction(b, l, a.Reduction.Str())
+	})
+	logits.Backward = backOf(logitsBack)
+	bce := loss(Bce, "binary_cross_entropy", "(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, bool? reduce=None, str reduction='mean') -> Tensor", func(b B, c *Call) Value {
+		a := In[BceArgs](c)
+		if !equalShape(a.Input.Meta().Shape, a.Target.Meta().Shape) {
+			refuse(&Error{
+				Kind: "ValueError",
+				Msg:  "Using a target size (torch.Size(" + ShapeText(a.Target.Meta().Shape) + ")) that is different to the input size (torch.Size(" + ShapeText(a.Input.Meta().Shape) + ")) is deprecated. Please ensure they have the same size.",
+			})
+		}
+		l := bceLoss(b, c)
+		if w := a.Weight.Value(); w != nil {
+			l = b.mul(l, w)
+		}
+		return reduction(b, l, a.Reduction.Str())
+	})
+	bce.Backward = backOf(bceBack)
+	return []*Op{logits, bce}
+}
+
+// logitsLoss is the loss of each element before weights.
+func logitsLoss(b B, c *Call) Value {
+	a := In[BceWithLogitsArgs](c)
+	x, t := a.Input.Value(), a.Target.Value()
+	soft := b.Emit(Logsigmoid, x)
+	if w := a.PosWeight.Value(); w != nil {
+		soft = b.mul(b.add(b.mul(b.sub(w, 1), t), 1), soft)
+	}
+	return b.sub(b.mul(b.sub(1, t), x), soft)
+}
+
+// bceLoss is the loss of each element before weights; logarithms stay above -100.
+func bceLoss(b B, c *Call) Value {
+	a := In[BceArgs](c)
+	x, t := a.Input.Value(), a.Target.Value()
+	lx := b.Emit(Clamp, b.log(x), -100.0)
+	l1 := b.Emit(Clamp, b.log(b.sub(1, x)), -100.0)
+	return b.neg(b.add(b.mul(t, lx), b.mul(b.sub(1, t), l1)))
+}
+
+// ofReduced finishes the gradient of an element of a reduced, weighted loss.
+func ofReduced(b B, c *BackwardCall, g Value) Value {
+	a := In[BinaryLossArgs](c.Call)
+	if w := a.Weight.Value(); w != nil {
+		g = b.mul(g, w)
+	}
+	if a.Reduction.Str() == "mean" {
+		g = b.div(g, numel(a.Input.Meta().Shape))
+	}
+	return g
+}
+
+// ofWeight is the gradient of the weight of elements, given their losses.
+func ofWeight(b B, c *BackwardCall, g, losses Value) Value {
+	a := In[BinaryLossArgs](c.Call)
+	g = b.mul(losses, g)
+	if a.Reduction.Str() == "mean" {
+		g = b.div(g, numel(a.Input.Meta().Shape))
+	}
+	return b.back(g, a.Weight.Meta())
+}
+
+func logitsBack(b B, c *BackwardCall) []Value {
+	a := In[BceWithLogitsArgs](c.Call)
+	out := []Value{nil, nil, nil, nil}
+	g := c.Grads[0]
+	if g == nil {
+		return out
+	}
+	x, t, pos := a.Input.Value(), a.Target.Value(), a.PosWeight.Value()
+	if c.Needs[0] {
+		s := b.Emit(Sigmoid, x)
+		d := b.sub(s, t)
+		if pos != nil {
+			pt := b.mul(pos, t)
+			d = b.sub(b.mul(b.sub(b.add(pt, 1), t), s), pt)
+		}
+		out[0] = b.back(ofReduced(b, c, b.mul(d, g)), a.Input.Meta())
+	}
+	if c.Needs[1] {
+		d := b.neg(x)
+		if pos != nil {
+			d = b.sub(b.Emit(Logsigmoid, b.neg(x)), b.mul(pos, b.Emit(Logsigmoid, x)))
+		}
+		out[1] = b.back(ofReduced(b, c, b.mul(d, g)), a.Target.Meta())
+	}
+	if a.Weight.Value() != nil && c.Needs[2] {
+		out[2] = ofWeight(b, c, g, logitsLoss(b, c.Call))
+	}
+	if pos != nil && c.Needs[6] {
+		d := b.neg(b.mul(t, b.Emit(Logsigmoid, x)))
+		out[3] = b.back(ofReduced(b, c, b.mul(d, g)), a.PosWeight.Meta())
+	}
+	return out
+}
+
+func bceBack(b B, c *BackwardCall) []Value {
+	a := In[BceArgs](c.Call)
+	out := []Value{nil, nil, nil}
+	g := c.Grads[0]
+	if g == nil {
+		return out
+	}
+	x, t := a.Input.Value(), a.Target.Value()
+	if c.Needs[0] {
+		const least = float64(float32(1e-12)) // in float64 too
+		d := b.mul(g, b.sub(x, t))
+		d = b.div(d, b.Emit(ClampMin, b.mul(b.sub(1, x), x), least))
+		out[0] = b.back(ofReduced(b, c, d), a.Input.Meta())
+	}
+	if c.Needs[1] {
+		d := b.sub(b.Emit(Clamp, b.Emit(Log1p, b.neg(x)), -100.0), b.Emit(Clamp, b.log(x), -100.0))
+		out[1] = b.back(ofReduced(b, c, b.mul(d, g)), a.Target.Meta())
+	}
+	if a.Weight.Value() != nil && c.Needs[2] {
+		out[2] = ofWeight(b, c, g, bceLoss(b, c.Call))
+	}
+	return out
 }

@@ -1,11 +1,159 @@
 package ops
 
-import "tcdbg/ops/sym"
+import (
+	"math"
 
-// This file holds operators over runs and pieces of a dimension: gradient,
-// segment_reduce, histc, _chunk_cat.
+	"tcdbg/ops/sym"
+)
 
-func cuttingRows() []*Op {
+// This file holds operators along a dimension: differences, gradients and areas, runs and
+// pieces, rows and triangles of numbers.
+
+func sequenceRows() []*Op {
+	return []*Op{
+		composite(Diff, "diff", "(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", 0, func(b B, c *Call) Value {
+			a := In[DiffArgs](c)
+			if len(a.Self.Meta().Shape) == 0 {
+				refuse(Errorf("diff expects input to be at least one-dimensional"))
+			}
+			d := a.Dim.of(a.Self)
+			if sym.Is(a.N.Int(), 0) { // what stands before and after does not count then
+				return b.Emit(Clone, a.Self.Value())
+			}
+			var parts []Value
+			for _, v := range []Value{a.Prepend.Value(), a.Self.Value(), a.Append.Value()} {
+				if v != nil {
+					parts = append(parts, v)
+				}
+			}
+			x := parts[0]
+			if len(parts) > 1 {
+				x = b.cat(d, parts...)
+			}
+			if a.N.Num() < 0 {
+				refuse(Errorf("order must be non-negative but got %d", a.N.Num()))
+			}
+			for range a.N.Num() {
+				n := x.TensorMeta().Shape[d]
+				if sym.Is(n, 0) {
+					break
+				}
+				hi, lo := b.slice(x, d, symOne, n), b.slice(x, d, symZero, sym.Sub(n, symOne))
+				if x.TensorMeta().DType == Bool {
+					x = b.Emit(LogicalXor, hi, lo)
+				} else {
+					x = b.sub(hi, lo)
+				}
+			}
+			return x
+		}).and(TagComplex),
+		composite(Trapezoid, "trapezoid", "(Tensor y, Tensor? x=None, *, Scalar dx=1, int dim=-1) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
+			areas, d := trapezoids(b, c)
+			return b.div(b.sum(areas, false, d), 2.0)
+		}).and(TagComplex),
+		composite(CumulativeTrapezoid, "cumulative_trapezoid", "(Tensor y, Tensor? x=None, *, Scalar dx=1, int dim=-1) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
+			areas, d := trapezoids(b, c)
+			return b.div(b.Emit(Cumsum, areas, d), 2.0)
+		}).and(TagComplex),
+		{ID: Argwhere, Name: "argwhere", Schema: selfOnly, Tags: TagNoGrad | TagDataDependent | TagComplex, Meta: dataDependent},
+		logcumsumexpRow(),
+		composite(
+			TrilIndices, "tril_indices", "(int row, int col, int offset=0, "+factoryTail,
+			TagFactory|TagNotMethod|TagNoGrad, triangleIndices(Tril),
+		),
+		composite(
+			TriuIndices, "triu_indices", "(int row, int col, int offset=0, "+factoryTail,
+			TagFactory|TagNotMethod|TagNoGrad, triangleIndices(Triu),
+		),
+		composite(Logspace, "logspace", "(Scalar start, Scalar end, int steps, Scalar base=10.0, "+factoryTail, TagFactory|TagNotMethod|TagNoGrad, func(b B, c *Call) Value {
+			a := In[LogspaceArgs](c)
+			from, to, d := a.Start.Float(), a.End.Float(), a.DType.Or(Float32)
+			if d.IsInt() { // the bounds are converted first
+				from, to = math.Trunc(from), math.Trunc(to)
+			}
+			if n, known := a.Steps.Int().IsConst(); !known || n != 1 { // a single step is not rounded before
+				from, to = asStored(d, from), asStored(d, to)
+			}
+			e := b.Emit(Linspace, from, to, a.Steps.Arg, Float64)
+			return b.cast(b.pow(a.Base.Float(), e), d)
+		}),
+		composite(ScalarTensor, "scalar_tensor", "(Scalar s, "+factoryTail, TagFactory|TagNotMethod|TagNoGrad, func(b B, c *Call) Value {
+			a := In[ScalarTensorArgs](c)
+			return b.Emit(Full, []sym.Int{}, a.S.Arg, a.DType.Or(Float32), a.Device.Or(CPU))
+		}).and(TagComplex),
+		composite(Vander, "vander", "(Tensor x, int? n=None, bool increasing=False) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
+			a := In[VanderArgs](c)
+			x, m := a.X.Value(), a.X.Meta()
+			if len(m.Shape) == 0 {
+				x = b.unsqueeze(x, 0)
+			}
+			if !isFloaty(m.DType) {
+				x = b.cast(x, Int64)
+			}
+			m = x.TensorMeta()
+			n := m.Shape[len(m.Shape)-1]
+			if !a.N.IsNone() {
+				n = a.N.Int()
+			}
+			e := b.arange(n, m)
+			if !a.Increasing.Bool() {
+				e = b.Emit(Flip, e, []int{0})
+			}
+			return b.pow(b.unsqueeze(x, len(m.Shape)), b.cast(e, m.DType))
+		}).and(TagComplex),
+	}
+}
+
+func trapezoids(b B, c *Call) (areas Value, d int) {
+	a := In[TrapezoidArgs](c)
+	y := a.Y.Value()
+	d = a.Dim.of(a.Y)
+	n := a.Y.Meta().Shape[d]
+	sum := b.add(b.slice(y, d, symOne, n), b.slice(y, d, symZero, sym.Sub(n, symOne)))
+	x := a.X.Value()
+	if x == nil {
+		return b.mul(sum, a.Dx.Arg), d
+	}
+	xm := a.X.Meta()
+	xd := len(xm.Shape) - 1
+	if len(xm.Shape) == len(a.Y.Meta().Shape) {
+		xd = d
+	}
+	k := xm.Shape[xd]
+	dx := b.sub(b.slice(x, xd, symOne, k), b.slice(x, xd, symZero, sym.Sub(k, symOne)))
+	if len(xm.Shape) == 1 {
+		dx = alongOnly(b, dx, d, len(a.Y.Meta().Shape))
+	}
+	return b.mul(sum, dx), d
+}
+
+func triangleIndices(tri ID) func(b B, c *Call) Value {
+	return func(b B, c *Call) Value {
+		a := In[TrilIndicesArgs](c)
+		rows, cols, off := a.Row.Num(), a.Col.Num(), a.Offset.Num()
+		var r, q []int
+		for i := range rows {
+			for j := range cols {
+				if tri == Tril && j-i <= off || tri == Triu && j-i >= off {
+					r, q = append(r, i), append(q, j)
+				}
+			}
+		}
+		d := a.DType.Or(Int64)
+		n := len(r)
+		out := b.Emit(Zeros, []int{2, n}, d)
+		if n == 0 {
+			return out
+		}
+		parts := make([]Value, 0, 2*n)
+		for _, v := range append(r, q...) {
+			parts = append(parts, b.Emit(Full, []sym.Int{symOne}, v, d))
+		}
+		return b.view(b.cat(0, parts...), sym.C(2), sym.C(n))
+	}
+}
+
+func runRows() []*Op {
 	return []*Op{
 		compositeN(Gradient, "gradient", "(Tensor self, *, Scalar? spacing=None, float[]? spacings=None, Tensor[]? coordinates=None, int[]? dim=None, int edge_order=1) -> Tensor[]", TagNotMethod, gradient).and(TagComplex),
 		composite(ChunkCat, "_chunk_cat", "(Tensor[] tensors, int dim, int num_chunks) -> Tensor", TagInternal, chunkCat).and(TagComplex),
@@ -14,7 +162,6 @@ func cuttingRows() []*Op {
 			"(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor",
 			TagNotMethod, segmentReduce,
 		),
-		composite(Histc, "histc", "(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", TagNoGrad, histc),
 	}
 }
 
@@ -237,40 +384,4 @@ func foldSegments(b B, c *Call, inside, where, lengths Value, axis int, shape []
 		return b.where(empty, first, mean)
 	}
 	return b.add(out, first)
-}
-
-// histc counts elements in equal bins; both bounds zero means those of the data.
-func histc(b B, c *Call) Value {
-	a := In[HistcArgs](c)
-	m, bins := a.Self.Meta(), a.Bins.Num()
-	if !m.DType.IsFloat() {
-		refuse(&Error{Kind: "NotImplementedError", Msg: `"histogram_cpu" not implemented for '` + m.DType.ScalarType() + "'"})
-	}
-	if bins <= 0 {
-		refuse(Errorf("torch.histc(): bins must be > 0, but got %d for dimension 0", bins))
-	}
-	lo, hi := a.Min.Float(), a.Max.Float()
-	if lo > hi {
-		refuse(Errorf("torch.histc: max must be larger than min"))
-	}
-	flat := b.reshape(a.Self.Value(), numel(m.Shape))
-	var low, high Value
-	switch {
-	case lo != hi:
-		low, high = b.full(nil, lo, m), b.full(nil, hi, m)
-	case sym.Is(numel(m.Shape), 0):
-		return b.Emit(Zeros, []int{bins}, m.DType)
-	default:
-		low, high = b.full(nil, lo, m), b.full(nil, hi, m)
-		if lo == 0 && hi == 0 {
-			low, high = b.Emit(Amin, flat), b.Emit(Amax, flat)
-		}
-		same := b.eq(low, high)
-		low, high = b.where(same, b.sub(low, 1), low), b.where(same, b.add(high, 1), high)
-	}
-	at := b.div(b.mul(b.sub(flat, low), float64(bins)), b.sub(high, low))
-	in := b.and(b.ge(flat, low), b.le(flat, high))
-	idx := b.Emit(Clamp, b.cast(b.where(in, at, 0.0), Int64), 0, bins-1)
-	count := b.Emit(ScatterAdd, b.Emit(Zeros, []int{bins}, Int64), 0, idx, b.cast(in, Int64))
-	return b.cast(count, m.DType)
 }

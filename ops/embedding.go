@@ -2,10 +2,79 @@ package ops
 
 import (
 	"strconv"
+
 	"tcdbg/ops/sym"
 )
 
-// This file holds embedding_bag: rows of a table, reduced bag by bag.
+// This file holds embedding and embedding_bag: rows of a table, each by itself or reduced
+// bag by bag.
+
+func embeddingRow() *Op {
+	row := &Op{
+		ID: Embedding, Name: "embedding", Tags: TagNN | TagNotMethod,
+		Schema: "(Tensor input, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
+		Meta: func(c *Call) ([]Result, error) {
+			a := In[EmbeddingArgs](c)
+			idx, w := a.Input.Meta(), a.Weight.Meta()
+			if idx.DType != Int64 && idx.DType != Int32 {
+				return nil, Errorf(
+					"Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got torch.%sTensor instead (while checking arguments for embedding)",
+					idx.DType.ScalarType(),
+				)
+			}
+			if len(w.Shape) == 0 {
+				return nil, IndexErrorf("Dimension specified as 0 but tensor has no dimensions")
+			}
+			if len(w.Shape) != 2 {
+				return nil, Errorf("'weight' must be 2-D")
+			}
+			return contiguousLike(w, append(cloneInts(idx.Shape), w.Shape[1])), nil
+		},
+		Decompose: decomp(func(b B, c *Call) Value {
+			a := In[EmbeddingArgs](c)
+			idx, w := a.Input.Meta(), a.Weight.Meta()
+			if !a.MaxNorm.IsNone() {
+				renormRows(b, a.Weight.Value(), b.reshape(a.Input.Value(), numel(idx.Shape)), a.MaxNorm.Arg, a.NormType.Arg)
+				return b.Emit(
+					Embedding, a.Input.Value(), a.Weight.Value(), a.PaddingIdx.Arg, nil, a.NormType.Arg,
+					a.ScaleGradByFreq.Arg,
+				)
+			}
+			flat := b.Emit(IndexSelect, a.Weight.Value(), 0, b.reshape(a.Input.Value(), numel(idx.Shape)))
+			return b.view(flat, append(cloneInts(idx.Shape), w.Shape[1])...)
+		}),
+		Backward: backOf(embeddingBack),
+	}
+	return row.writesIf("max_norm", "weight")
+}
+
+func embeddingBack(b B, c *BackwardCall) []Value {
+	a := In[EmbeddingArgs](c.Call)
+	g := c.Grads[0]
+	if g == nil || !c.Needs[1] {
+		return []Value{nil, nil}
+	}
+	idx, w := a.Input.Meta(), a.Weight.Meta()
+	n := numel(idx.Shape)
+	flat := b.reshape(a.Input.Value(), n)
+	rows := b.reshape(g, n, w.Shape[1])
+	if a.ScaleGradByFreq.Bool() {
+		counts := b.Emit(
+			IndexAdd, b.full(w.Shape[:1], 0, NewMeta(Int64, w.Device, nil)), 0, flat,
+			b.full([]sym.Int{n}, 1, NewMeta(Int64, w.Device, nil)),
+		)
+		rows = b.div(rows, b.unsqueeze(b.Emit(IndexSelect, counts, 0, flat), 1))
+	}
+	if !a.PaddingIdx.IsNone() {
+		pad := a.PaddingIdx.Int()
+		if sym.Lt(pad, symZero) {
+			pad = sym.Add(pad, w.Shape[0])
+		}
+		rows = b.where(b.unsqueeze(b.eq(flat, pad), 1), scalarLike(rows, 0), rows)
+	}
+	rows = b.cast(rows, g.TensorMeta().DType)
+	return []Value{nil, b.Emit(IndexAdd, b.full(w.Shape, 0, g.TensorMeta()), 0, flat, rows)}
+}
 
 func embeddingBagRows() []*Op {
 	return []*Op{
