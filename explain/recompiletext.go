@@ -102,6 +102,40 @@ func NearestFirst(rc *Recompile) {
 	}
 }
 
+// OwnKindFirst puts the newest entry first that is for calls of the same kind as this one,
+// where all guards that failed are known: what such an entry lacks is what changed, while
+// one that was made without gradients, or of a value that was nil, serves other calls.
+func OwnKindFirst(rc *Recompile) {
+	var order []string
+	other := map[string]bool{} // entries for calls of another kind
+	for i := range rc.Failures {
+		g := &rc.Failures[i]
+		if !slices.Contains(order, g.Entry) {
+			order = append(order, g.Entry)
+		}
+		other[g.Entry] = other[g.Entry] || slices.Contains(kindsOfCalls, g.Kind)
+	}
+	i := slices.IndexFunc(order, func(e string) bool { return !other[e] })
+	if i <= 0 {
+		return
+	}
+	slices.SortStableFunc(rc.Failures, func(a, b GuardFailure) int {
+		switch own := order[i]; {
+		case a.Entry == own && b.Entry != own:
+			return -1
+		case b.Entry == own && a.Entry != own:
+			return 1
+		}
+		return 0
+	})
+}
+
+// kindsOfCalls are what tells kinds of calls apart.
+var kindsOfCalls = []string{
+	breaks.RequiresGradChanged, breaks.NoneChanged, breaks.TypeChanged, breaks.TrainingChanged, breaks.GlobalStateChanged,
+	breaks.RankChanged, breaks.DtypeChanged,
+}
+
 // foreign is 1 where an entry could not serve the call whatever its values: one of
 // another backend, one that another thread made meanwhile, or one of another gradient mode
 // or setting, which is checked before anything else, so that an entry that failed for

@@ -218,3 +218,25 @@ func TestForeignGuards(t *testing.T) {
 		t.Errorf("%q without an advice", got)
 	}
 }
+
+// TestEntryOfTheCallsKindFirst: of the entries of a program of ours, all of whose failed
+// guards are known, the newest of the call's own kind tells what changed.
+func TestEntryOfTheCallsKindFirst(t *testing.T) {
+	const grad, scale = "requires_grad", "closure"
+	fail := func(entry, kind string) explain.GuardFailure { return explain.GuardFailure{Entry: entry, Kind: kind} }
+	for name, c := range map[string]struct {
+		failures []explain.GuardFailure
+		first    string
+	}{
+		"another kind is newer":  {[]explain.GuardFailure{fail("0/1", grad), fail("0/1", scale), fail("0/0", scale)}, "0/0 closure"},
+		"the newest is its own":  {[]explain.GuardFailure{fail("0/2", scale), fail("0/1", grad), fail("0/0", scale)}, "0/2 closure"},
+		"none is of its kind":    {[]explain.GuardFailure{fail("0/1", scale), fail("0/1", grad), fail("0/0", grad)}, "0/1 closure"},
+		"the newest of its kind": {[]explain.GuardFailure{fail("0/2", grad), fail("0/1", scale), fail("0/0", "size")}, "0/1 closure"},
+	} {
+		rc := &explain.Recompile{Failures: c.failures}
+		explain.OwnKindFirst(rc)
+		if g := rc.Failures[0]; g.Entry+" "+g.Kind != c.first || len(rc.Failures) != len(c.failures) {
+			t.Errorf("%s: %s %s, want %s", name, g.Entry, g.Kind, c.first)
+		}
+	}
+}

@@ -188,6 +188,7 @@ func tcdbgMiss(f *Fold, r *logs.Record) {
 			rc.Raw = append(rc.Raw, fail.Entry+": "+fail.Text)
 		}
 	}
+	explain.OwnKindFirst(rc)
 	if v.Limit {
 		c.Status, c.limit, c.Frame.Status = explain.Limit, true, explain.Limit
 	}

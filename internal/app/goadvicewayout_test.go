@@ -1,6 +1,10 @@
 package app
 
-import "tcdbg/tracer/breaks"
+import (
+	"fmt"
+
+	"tcdbg/tracer/breaks"
+)
 
 // goWayOutAdvice are numbers and bodies of which no tensor can take the place: what they
 // decide ends the program or leaves a loop.
@@ -420,4 +424,27 @@ func main() {
 	}
 }`,
 	},
+	{
+		name:   "a captured number, with and without gradients",
+		advice: "scale was baked in by the first compile and is now dynamic",
+		before: kindsOfCalls(2), after: kindsOfCalls(5),
+	},
+}
+
+// kindsOfCalls is a program that calls a function with and without gradients, each time with
+// some scales, of which it prints two.
+func kindsOfCalls(scales int) string {
+	return fmt.Sprintf(`
+func main() {
+	scale := 1.5
+	fast := torch.Compile(func(x *torch.Tensor) *torch.Tensor { return x.Square().Mul(scale) })
+	for i := range %d {
+		for _, on := range []bool{true, false} {
+			if y := fast(torch.Ones(3, kw.RequiresGrad(on))).Detach(); i < 2 {
+				fmt.Println(y)
+			}
+		}
+		scale += 0.5
+	}
+}`, scales)
 }
