@@ -129,3 +129,13 @@ func TestArgumentsOfAFunction(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// The elements of a list, as the items that a user has seen, cannot be kept few.
+func TestElementsThatALineNeeds(t *testing.T) {
+	for name, outside := range map[string]bool{"seen[0][0]": true, "s.depth": false} {
+		f := Finding{Kind: Recompile, Guard: breaks.ValueChanged, Name: name, Expected: "35", Number: Constant, NumberPlace: "rank.py:81"}
+		if text := textOf(t, &f); has(text, "leave that line outside") != outside {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+}

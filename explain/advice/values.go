@@ -221,10 +221,14 @@ var values = []Row{
 		Pattern: "a number changes that a line needs as a constant (a loop's bound, the p of dropout, an index)",
 		When:    func(f *Finding) bool { return ofValue(f) && f.Number == Constant && !f.Grows },
 		Text: func(f *Finding) string {
-			return fmt.Sprintf(
+			text := fmt.Sprintf(
 				"%s needs %s as a constant, so there is an entry for each value: keep its values few",
 				orElse(f.NumberPlace, "the marked line"), bare(f.Name),
 			)
+			if strings.HasSuffix(f.Name, "]") { // an element of a list: which numbers there are is rarely the program's choice
+				text += ", or leave that line outside of the compiled function"
+			}
+			return text
 		},
 	},
 	{
