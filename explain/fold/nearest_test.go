@@ -228,9 +228,12 @@ func TestEntryOfTheCallsKindFirst(t *testing.T) {
 		failures []explain.GuardFailure
 		first    string
 	}{
-		"another kind is newer":  {[]explain.GuardFailure{fail("0/1", grad), fail("0/1", scale), fail("0/0", scale)}, "0/0 closure"},
-		"the newest is its own":  {[]explain.GuardFailure{fail("0/2", scale), fail("0/1", grad), fail("0/0", scale)}, "0/2 closure"},
-		"none is of its kind":    {[]explain.GuardFailure{fail("0/1", scale), fail("0/1", grad), fail("0/0", grad)}, "0/1 closure"},
+		"another kind is newer": {[]explain.GuardFailure{fail("0/1", grad), fail("0/1", scale), fail("0/0", scale)}, "0/0 closure"},
+		"the newest is its own": {[]explain.GuardFailure{fail("0/2", scale), fail("0/1", grad), fail("0/0", scale)}, "0/2 closure"},
+		"none is of its kind":   {[]explain.GuardFailure{fail("0/1", scale), fail("0/1", grad), fail("0/0", grad)}, "0/1 closure"},
+		"a size of 1 is another": {
+			[]explain.GuardFailure{fail("0/2", grad), fail("0/1", "stride"), {Entry: "0/1", Expected: ">= 2"}}, "0/2 requires_grad",
+		},
 		"the newest of its kind": {[]explain.GuardFailure{fail("0/2", grad), fail("0/1", scale), fail("0/0", "size")}, "0/1 closure"},
 	} {
 		rc := &explain.Recompile{Failures: c.failures}
