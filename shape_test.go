@@ -43,17 +43,8 @@ var largePackages []large // none: keep it so
 var longLines = []large{
 	{"cmd/genops", 26, ""},
 	{"cmd/genrows", 1, ""},
-	{"explain", 8, ""},
-	{"explain/advice", 112, ""},
-	{"explain/diagnose", 56, ""},
-	{"explain/fold", 249, ""},
-	{"explain/gate", 9, ""},
-	{"explain/render", 10, ""},
-	{"explain/rewrite", 25, ""},
-	{"internal/app", 59, ""},
 	{"ops", 245, ""},
 	{"ops/sym", 2, ""},
-	{"tracer/breaks", 29, ""},
 }
 
 // TestShapeOfReceivers counts methods.

@@ -46,4 +46,5 @@ func Warnings(r *Report) []string {
 }
 
 // ExportUnrecorded is the remark on what a trace does not tell of exports.
-const ExportUnrecorded = "PyTorch does not record how an export ends: one that failed may be missing from the failures; the program's own output tells"
+const ExportUnrecorded = "PyTorch does not record how an export ends: one that failed may be missing from the failures; the " +
+	"program's own output tells"

@@ -112,7 +112,8 @@ func (x *TraceFacts) CalledWithin(c *Compile) bool {
 	}
 	for i := 0; i+1 < len(stack); i++ {
 		p := stack[i]
-		if first, ok := x.compiledAt(p); ok && x.Eager[CallSite{p.File, first}] && x.Source.mayBegin(p, first) && (p.File != c.Frame.Pos.File || p.Func != c.Frame.Name || first != c.Frame.Pos.Line) {
+		if first, ok := x.compiledAt(p); ok && x.Eager[CallSite{p.File, first}] && x.Source.mayBegin(p, first) &&
+			(p.File != c.Frame.Pos.File || p.Func != c.Frame.Name || first != c.Frame.Pos.Line) {
 			return true
 		}
 	}

@@ -42,7 +42,9 @@ func PlainSource(s string) string {
 		if !ok || !closed {
 			break
 		}
-		s = strings.TrimRightFunc(function, func(r rune) bool { return r != ' ' && r != '(' && r != '*' && r != '&' && r != '-' }) + name + rest
+		s = strings.TrimRightFunc(function, func(r rune) bool {
+			return r != ' ' && r != '(' && r != '*' && r != '&' && r != '-'
+		}) + name + rest
 	}
 	var b strings.Builder
 	for {

@@ -221,7 +221,8 @@ func commentPos(comment string) logs.Pos {
 
 // reasonParsers are tried in order; each fills f and says whether it knew.
 var reasonParsers = []func(check string, f *GuardFailure) bool{
-	membership, keyError, tensorMismatch, TypeMismatch, globalState, marking, aliasing, backendMatch, typeID, objectID, DictKeys, comparison, truth,
+	membership, keyError, tensorMismatch, TypeMismatch, globalState, marking, aliasing, backendMatch, typeID, objectID, DictKeys,
+	comparison, truth,
 }
 
 // membership reads "not set.__contains__(c.skip, 'relu')": it was not in the set, and is.
@@ -369,7 +370,8 @@ func marking(s string, f *GuardFailure) bool {
 
 // markingCalls are the functions that write the attributes of a marked tensor.
 var markingCalls = map[string]string{
-	"_dynamo_dynamic_indices": "mark_dynamic", "_dynamo_weak_dynamic_indices": "maybe_mark_dynamic", "_dynamo_static_indices": "mark_static",
+	"_dynamo_dynamic_indices": "mark_dynamic", "_dynamo_weak_dynamic_indices": "maybe_mark_dynamic",
+	"_dynamo_static_indices":   "mark_static",
 	"_dynamo_unbacked_indices": "mark_unbacked", "_dynamo_strict_unbacked_indices": "mark_unbacked",
 }
 

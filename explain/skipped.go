@@ -50,7 +50,8 @@ next:
 // skippedForGood says whether a frame of the program ended without a graph, a break or an
 // error: nothing was there to capture.
 func (fr *Frame) skippedForGood() bool {
-	if _, _, resumed := ResumedFunction(fr.Name); resumed || fr.Parent != nil || fr.Name == "" || !fr.OfProgram() || strings.HasPrefix(fr.Pos.File, "<") || InstalledPackage(fr.Pos.File) != "" {
+	if _, _, resumed := ResumedFunction(fr.Name); resumed || fr.Parent != nil || fr.Name == "" || !fr.OfProgram() ||
+		strings.HasPrefix(fr.Pos.File, "<") || InstalledPackage(fr.Pos.File) != "" {
 		return false
 	}
 	for _, c := range fr.Compiles {

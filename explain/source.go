@@ -18,7 +18,8 @@ type Source struct {
 // File is the lines of the file that a place is in, nil where it is none of the program's
 // own or has another line there than the recorded one.
 func (s *Source) File(p logs.Pos) []string {
-	if s == nil || p.Line < 1 || p.Code == "" || !strings.HasSuffix(p.File, ".py") || InstalledPackage(p.File) != "" || FrameworkFile(p.File) {
+	if s == nil || p.Line < 1 || p.Code == "" || !strings.HasSuffix(p.File, ".py") || InstalledPackage(p.File) != "" ||
+		FrameworkFile(p.File) {
 		return nil
 	}
 	s.mu.Lock()
@@ -67,7 +68,8 @@ func functionAround(lines []string, at int) (from, to int, ok bool) {
 	depth := len(LeadingSpace(lines[from]))
 	for to = from + 1; to < len(lines); to++ {
 		l := lines[to]
-		if !blankOrComment(l) && len(LeadingSpace(l)) <= depth && !strings.HasPrefix(strings.TrimSpace(l), ")") { // which ends a long signature
+		// which ends a long signature
+		if !blankOrComment(l) && len(LeadingSpace(l)) <= depth && !strings.HasPrefix(strings.TrimSpace(l), ")") {
 			break
 		}
 	}

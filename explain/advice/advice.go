@@ -64,10 +64,11 @@ type Finding struct {
 	Wraps       bool     // what wraps a model breaks before anything of the model is compiled
 	InLoop      bool     // the break is within a loop, which leaves the whole function eager
 	Expr        string   // the part of the line at fault, "" where only the line is known
-	Body        []string // the lines of the function that the line is in, nil where unread; of recompiles, those for a string or a key alone
-	At          int      // which of them is the line at fault
-	Resumed     bool     // the line at fault is where the function goes on after another break
-	Inner       string   // where the break is within torch or the standard library, "" elsewhere
+	// the lines of the function that the line is in, nil where unread; of recompiles, those for a string or a key alone
+	Body    []string
+	At      int    // which of them is the line at fault
+	Resumed bool   // the line at fault is where the function goes on after another break
+	Inner   string // where the break is within torch or the standard library, "" elsewhere
 
 	Marked    string // of a failure, the tensor (or the named dimension) that was marked dynamic
 	MarkedDim string // and the dimension
@@ -84,42 +85,45 @@ type Finding struct {
 	NumberLine       string   // and its text
 	Changed          []string // sizes that changed and stayed open: "x, 0"
 	Reachable        bool     // the caller has the name: it is not made within the function
-	Direct           bool     // the program calls the function by what torch.compile gave: no other of its functions is left to eager execution, which could call this one
-	Relaid           bool     // the layout changed with the size
-	CutBy            string   // the break across which what changed is handed, of a value that no caller has
-	SetBy            string   // the break whose line gives the name its value
-	Keywords         string   // how the call's keywords differ from those of the entry
-	Within           bool     // the function was called by a compiled one that runs eagerly there
-	OfArgument       string   // what changed after a graph break: an argument of the whole function, or what one holds
-	MayBeArgument    string   // the same, where it may be an argument: the function cannot be read
-	Hidden           bool     // another size changed with this one, of a tensor that is no argument
-	StrideOpen       bool     // the compile after the change has the stride that changed as an input
-	CalledWithin     bool     // the same, of whatever guard
-	Nested           bool     // a lambda or a comprehension, called by a compiled function that runs eagerly there
-	LibraryFrame     bool     // what was compiled is of PyTorch's own modules or of the standard library, and the program did not compile it
-	Known            bool     // the trace records what became of numbers and sizes
-	Partial          bool     // which sizes changed with this one is not recorded
-	AlsoChanged      string   // a number, text or flag that the failed entry has as a constant and that changed with a size
-	BoundAt          string   // the line for which the new entry holds for a range of the size that the old one is not in
-	Filled           string   // a dict that has more elements with the new entry than with the failed one
-	FilledLine       string   // and the line that fills it, as far as the guard names it
-	OwnArgument      string   // the argument that changed, for which the function asks after a graph break alone
-	Held             bool     // a number that is neither 0 nor 1 changed, and the new entry has its next value as a constant, too
-	Baked            bool     // another entry holds a value that is neither 0 nor 1 as a constant
-	File             []string // the lines of the file that the guard's line is in, of an int that a setting makes an input; nil where it cannot be read
-	Kept             bool     // every call has the same object: it is a global or of a closure, no argument
-	ManyValues       bool     // entries were left for three values of it, or more
-	Often            bool     // at least three recompiles of the function are due to it
-	Grows            bool     // the number goes up by one with every recompile
-	Limit            bool     // no entry could be made: the function has as many as it may have
-	Failed           bool     // the compile after the change failed
-	Static           bool     // the compile after the change left no size open
-	NeededAt         string   // the line of the program that needs a size of the new value as a number
-	Recompiled       bool     // the function was compiled again for another cause than a size, too
-	NoEntry          string   // the break at which the compile after the change left the function to eager execution, "" where it made an entry
-	NoOperator       bool     // the compile after the change met no operator, for which PyTorch skips the function from then on
-	Rest             bool     // what was compiled again is the part of a function that follows a graph break
-	Compiles         int      // how often this cause made the function compile again
+	// the program calls the function by what torch.compile gave: no other of its functions is left
+	// to eager execution, which could call this one
+	Direct        bool
+	Relaid        bool   // the layout changed with the size
+	CutBy         string // the break across which what changed is handed, of a value that no caller has
+	SetBy         string // the break whose line gives the name its value
+	Keywords      string // how the call's keywords differ from those of the entry
+	Within        bool   // the function was called by a compiled one that runs eagerly there
+	OfArgument    string // what changed after a graph break: an argument of the whole function, or what one holds
+	MayBeArgument string // the same, where it may be an argument: the function cannot be read
+	Hidden        bool   // another size changed with this one, of a tensor that is no argument
+	StrideOpen    bool   // the compile after the change has the stride that changed as an input
+	CalledWithin  bool   // the same, of whatever guard
+	Nested        bool   // a lambda or a comprehension, called by a compiled function that runs eagerly there
+	LibraryFrame  bool   // what was compiled is of PyTorch's own modules or of the standard library, and the program did not compile it
+	Known         bool   // the trace records what became of numbers and sizes
+	Partial       bool   // which sizes changed with this one is not recorded
+	AlsoChanged   string // a number, text or flag that the failed entry has as a constant and that changed with a size
+	BoundAt       string // the line for which the new entry holds for a range of the size that the old one is not in
+	Filled        string // a dict that has more elements with the new entry than with the failed one
+	FilledLine    string // and the line that fills it, as far as the guard names it
+	OwnArgument   string // the argument that changed, for which the function asks after a graph break alone
+	Held          bool   // a number that is neither 0 nor 1 changed, and the new entry has its next value as a constant, too
+	Baked         bool   // another entry holds a value that is neither 0 nor 1 as a constant
+	// the lines of the file that the guard's line is in, of an int that a setting makes an input; nil where it cannot be read
+	File       []string
+	Kept       bool   // every call has the same object: it is a global or of a closure, no argument
+	ManyValues bool   // entries were left for three values of it, or more
+	Often      bool   // at least three recompiles of the function are due to it
+	Grows      bool   // the number goes up by one with every recompile
+	Limit      bool   // no entry could be made: the function has as many as it may have
+	Failed     bool   // the compile after the change failed
+	Static     bool   // the compile after the change left no size open
+	NeededAt   string // the line of the program that needs a size of the new value as a number
+	Recompiled bool   // the function was compiled again for another cause than a size, too
+	NoEntry    string // the break at which the compile after the change left the function to eager execution, "" where it made an entry
+	NoOperator bool   // the compile after the change met no operator, for which PyTorch skips the function from then on
+	Rest       bool   // what was compiled again is the part of a function that follows a graph break
+	Compiles   int    // how often this cause made the function compile again
 }
 
 // Effect is how far an advice helps, which its trial checks.

@@ -17,7 +17,8 @@ var branches = []Row{
 		When: func(f *Finding) bool {
 			return f.Code == breaks.DataDependentBranching && has(f.Context, "SymNodeVariable")
 		},
-		Text: say("The number has no value while tracing (read out of a tensor, or marked unbacked): compare the tensor that it was read from and choose with torch.where, or branch outside of the compiled function."),
+		Text: say("The number has no value while tracing (read out of a tensor, or marked unbacked): compare the tensor that it was " +
+			"read from and choose with torch.where, or branch outside of the compiled function."),
 	},
 	{
 		ID: "loop-on-tensor", Kind: Break, Effect: Removes,
@@ -33,7 +34,8 @@ var branches = []Row{
 		When: func(f *Finding) bool {
 			return f.Code == breaks.DataDependentBranching && f.FromRandom
 		},
-		Text: say("Draw the random number outside of the compiled function, pass in the decision as a tensor and choose with torch.where; where a side draws random numbers or changes an object, branch outside, too."),
+		Text: say("Draw the random number outside of the compiled function, pass in the decision as a tensor and choose with " +
+			"torch.where; where a side draws random numbers or changes an object, branch outside, too."),
 	},
 	{
 		ID: "branch-on-numpy", Kind: Break, Effect: Removes,
@@ -55,7 +57,8 @@ var branches = []Row{
 		When: func(f *Finding) bool {
 			return f.Code == breaks.DataDependentBranching && (opens(f.Line, "assert") || has(f.Line, "isnan(", "isinf(", "isfinite("))
 		},
-		Text: say("Check the values outside of the compiled function, on what it returns; where the branch repairs them, choose with torch.where."),
+		Text: say("Check the values outside of the compiled function, on what it returns; where the branch repairs them, choose " +
+			"with torch.where."),
 	},
 	{
 		ID: "branch-leaves-loop", Kind: Break, Effect: Removes,
@@ -63,7 +66,8 @@ var branches = []Row{
 		When: func(f *Finding) bool {
 			return f.Code == breaks.DataDependentBranching && (leaves(f.Line, "break") || leaves(f.Line, "continue"))
 		},
-		Text: say("Run the loop to its end and choose by a mask: done = done | condition, x = torch.where(done, x, new); or leave the loop outside of the compiled function and compile its body."),
+		Text: say("Run the loop to its end and choose by a mask: done = done | condition, x = torch.where(done, x, new); or leave " +
+			"the loop outside of the compiled function and compile its body."),
 	},
 	{
 		ID: "branch-raises", Kind: Break, Effect: Removes,
@@ -90,10 +94,12 @@ var branches = []Row{
 		ID: "loop-over-values", Kind: Break, Effect: Removes,
 		Pattern: "a for loop over a tensor's values, or as often as one says",
 		When: func(f *Finding) bool {
-			read := f.Code == breaks.TensorItem || f.Code == breaks.TensorToList || f.Code == breaks.DataDependentOperator && has(f.Context, "_local_scalar_dense")
+			read := f.Code == breaks.TensorItem || f.Code == breaks.TensorToList ||
+				f.Code == breaks.DataDependentOperator && has(f.Context, "_local_scalar_dense")
 			return read && opens(f.Line, "for") && reading(f.Line) != ""
 		},
-		Text: say("The loop runs over a tensor's values, or as often as one says: leave the loop outside of the compiled function and compile its body, which is to take tensors (x[i]) rather than indices (x, i): an index may get an entry for each value."),
+		Text: say("The loop runs over a tensor's values, or as often as one says: leave the loop outside of the compiled function " +
+			"and compile its body, which is to take tensors (x[i]) rather than indices (x, i): an index may get an entry for each value."),
 	},
 	{
 		ID: "flag-of-sizes", Kind: Break, Effect: Removes,
@@ -107,7 +113,8 @@ var branches = []Row{
 			if !ok {
 				name = "the flag"
 			}
-			return "A comparison of sizes is no bool while tracing: choose " + name + " by a condition, as True if n > 1 else False, which makes an entry for each outcome."
+			return "A comparison of sizes is no bool while tracing: choose " + name +
+				" by a condition, as True if n > 1 else False, which makes an entry for each outcome."
 		},
 	},
 	{
@@ -116,7 +123,8 @@ var branches = []Row{
 		When: func(f *Finding) bool {
 			return f.Code == "GB0213" && has(f.Line, "random.") && has(f.Context, "UnspecializedPythonVariable()")
 		},
-		Text: say("Draw the random numbers outside of the compiled function, and pass in what is made of them (an index, a mask) as a tensor."),
+		Text: say("Draw the random numbers outside of the compiled function, and pass in what is made of them (an index, a mask) as " +
+			"a tensor."),
 	},
 	{
 		ID: "random-operand", Kind: Break, Effect: Removes,
@@ -124,7 +132,8 @@ var branches = []Row{
 		When: func(f *Finding) bool {
 			return f.Code == "GB0213" && has(f.Context, "UnspecializedPythonVariable()")
 		},
-		Text: say("A number that Python's random drew in the compiled function, or a scalar of NumPy, is combined with another here: draw it outside of the compiled function, and pass it in as an int or a float."),
+		Text: say("A number that Python's random drew in the compiled function, or a scalar of NumPy, is combined with another " +
+			"here: draw it outside of the compiled function, and pass it in as an int or a float."),
 	},
 	{
 		ID: "compares-all", Kind: Break, Effect: Removes,
@@ -137,7 +146,9 @@ var branches = []Row{
 			if has(f.Context, "aten.equal.") {
 				name, tensor = "torch.equal", "(a == b).all() of two tensors of one shape"
 			}
-			return name + " gives True or False, for which it needs the tensors' values: compare outside of the compiled function, and do there what depends on it; where the answer only chooses a tensor, " + tensor + " is a tensor, by which torch.where chooses."
+			return name + " gives True or False, for which it needs the tensors' values: compare outside of the compiled function, " +
+				"and do there what depends on it; where the answer only chooses a tensor, " + tensor +
+				" is a tensor, by which torch.where chooses."
 		},
 	},
 	{
@@ -148,9 +159,11 @@ var branches = []Row{
 		},
 		Text: func(f *Finding) string {
 			if from, to, _ := strings.Cut(f.Expr, ":"); strings.TrimSpace(from) != "" && strings.TrimSpace(to) != "" {
-				return "A tensor as the bound of a slice is read out as a number: where the slice has one width, index with a range, as x[start + torch.arange(width)] does; else take it outside of the compiled function."
+				return "A tensor as the bound of a slice is read out as a number: where the slice has one width, index with a " +
+					"range, as x[start + torch.arange(width)] does; else take it outside of the compiled function."
 			}
-			return "A tensor as the bound of a slice is read out as a number: where the slice is summed, mask what is beyond it, as torch.where(torch.arange(n) < length, x, 0) does; else take it outside of the compiled function."
+			return "A tensor as the bound of a slice is read out as a number: where the slice is summed, mask what is beyond it, as " +
+				"torch.where(torch.arange(n) < length, x, 0) does; else take it outside of the compiled function."
 		},
 	},
 	{
@@ -159,7 +172,8 @@ var branches = []Row{
 		When: func(f *Finding) bool {
 			return f.Code == breaks.TensorItem && (makesSize(f.Line) || sizeLater(f))
 		},
-		Text: say("The number is a size, which no tensor can be: read it outside of the compiled function and pass it in; where it is computed here, do what needs it outside, too."),
+		Text: say("The number is a size, which no tensor can be: read it outside of the compiled function and pass it in; where it " +
+			"is computed here, do what needs it outside, too."),
 	},
 	{
 		ID: "item-branch", Kind: Break, Effect: Removes,
@@ -175,21 +189,25 @@ var branches = []Row{
 		ID: "index-in-loop", Kind: Break, Effect: Removes,
 		Pattern: "a tensor without dimensions as an index, in a loop that may break at other lines, too",
 		When:    func(f *Finding) bool { return tensorIndex(f) && f.InLoop && breaksElsewhere(f) },
-		Text:    say("The index is a tensor without dimensions, which is read out as a number, and the loop around it may break at other lines, too: leave the loop outside of the compiled function."),
+		Text: say("The index is a tensor without dimensions, which is read out as a number, and the loop around it may break at " +
+			"other lines, too: leave the loop outside of the compiled function."),
 	},
 	{
 		ID: "item-index", Kind: Break, Effect: Removes,
 		Pattern: "a tensor without dimensions as an index",
 		When:    tensorIndex,
-		Text:    say("The index is a tensor without dimensions, which is read out as a number: give it one dimension, as x[i[None]] for x[i] or order[:1] for order[0], and squeeze the result."),
+		Text: say("The index is a tensor without dimensions, which is read out as a number: give it one dimension, as x[i[None]] " +
+			"for x[i] or order[:1] for order[0], and squeeze the result."),
 	},
 	{
 		ID: "item-int", Kind: Break, Effect: Removes,
 		Pattern: "a tensor as the index of a list, or as the end of range()",
 		When: func(f *Finding) bool {
-			return f.Code == breaks.TensorItem && reading(f.Expr) == "" && (strings.HasPrefix(f.Expr, "range(") || strings.HasSuffix(f.Expr, "]") && !strings.HasPrefix(f.Expr, "["))
+			return f.Code == breaks.TensorItem && reading(f.Expr) == "" &&
+				(strings.HasPrefix(f.Expr, "range(") || strings.HasSuffix(f.Expr, "]") && !strings.HasPrefix(f.Expr, "["))
 		},
-		Text: say("A tensor is read out as a number here, the index of a list or the end of range(): read it outside of the compiled function and pass the number in, which makes an entry for each value."),
+		Text: say("A tensor is read out as a number here, the index of a list or the end of range(): read it outside of the " +
+			"compiled function and pass the number in, which makes an entry for each value."),
 	},
 	{
 		ID: "item-print", Kind: Break, Effect: Removes,
@@ -216,7 +234,9 @@ var branches = []Row{
 		Text: func(f *Finding) string {
 			name := running(f.Line)
 			return fmt.Sprintf(
-				"Keep %s as a tensor, torch.tensor(...) where it is first set: then .detach() does for %s, and torch.minimum, torch.maximum and torch.clamp for min and max here and wherever the compiled function reads it; read the number outside.",
+				"Keep %s as a tensor, torch.tensor(...) where it is first set: then .detach() does for %s, and torch.minimum, "+
+					"torch.maximum and torch.clamp for min and max here and wherever the compiled function reads it; read the "+
+					"number outside.",
 				name, reading(f.Line),
 			)
 		},
@@ -227,7 +247,9 @@ var branches = []Row{
 		When: func(f *Finding) bool {
 			return f.Code == breaks.TensorItem && reading(f.Line) != "" && (keeps(f.Line) || keptLater(f))
 		},
-		Text: say("The number is kept in an object: return the tensor from the compiled function, and read and keep the number outside of it, with what is computed from the number. (The tensor itself is not to be kept there: a list that grows is compiled for each of its lengths.)"),
+		Text: say("The number is kept in an object: return the tensor from the compiled function, and read and keep the number " +
+			"outside of it, with what is computed from the number. (The tensor itself is not to be kept there: a list that grows is " +
+			"compiled for each of its lengths.)"),
 	},
 	{
 		ID: "item", Kind: Break, Effect: Removes,
@@ -236,9 +258,12 @@ var branches = []Row{
 			return f.Code == breaks.TensorItem && reading(f.Line) != "" && !opens(f.Line, "for", "while") && !has(f.Line, "range(")
 		},
 		Text: func(f *Finding) string {
-			text := "Leave out " + reading(f.Line) + ": keep the value as a 0-dimensional tensor here, and read the number outside of the compiled function"
+			text := "Leave out " + reading(f.Line) +
+				": keep the value as a 0-dimensional tensor here, and read the number outside of the compiled function"
 			if !opens(f.Line, "return") {
-				text += "; where a line branches on it, choose with torch.where (torch.clamp for min and max); where it is an index, give it a dimension, as x[i[None]]; and where it is a size or the bound of a slice, compute it outside and pass it in"
+				text += "; where a line branches on it, choose with torch.where (torch.clamp for min and max); where it is an " +
+					"index, give it a dimension, as x[i[None]]; and where it is a size or the bound of a slice, compute it outside " +
+					"and pass it in"
 			}
 			return text + "."
 		},
@@ -247,9 +272,11 @@ var branches = []Row{
 		ID: "number-of-array", Kind: Break, Effect: Removes,
 		Pattern: "a number read out of an array of NumPy",
 		When: func(f *Finding) bool {
-			return f.Code == breaks.DataDependentOperator && has(f.Context, "_local_scalar_dense") && (readByCall(f.Expr) || has(f.Line, ".numpy(", "np.") && reading(f.Line) != "") && !has(f.Line, "random.")
+			return f.Code == breaks.DataDependentOperator && has(f.Context, "_local_scalar_dense") &&
+				(readByCall(f.Expr) || has(f.Line, ".numpy(", "np.") && reading(f.Line) != "") && !has(f.Line, "random.")
 		},
-		Text: say("A number is read out of an array: do this outside of the compiled function, before it where the array is known there, and after it, on what it returns, else."),
+		Text: say("A number is read out of an array: do this outside of the compiled function, before it where the array is known " +
+			"there, and after it, on what it returns, else."),
 	},
 	{
 		ID: "tolist", Kind: Break, Effect: Removes,
@@ -263,17 +290,21 @@ var branches = []Row{
 		ID: "tolist-numbers", Kind: Break, Effect: Removes,
 		Pattern: "a tensor is read out as a list over which the line runs, or whose numbers are sizes",
 		When: func(f *Finding) bool {
-			return (f.Code == breaks.TensorToList || f.Code == breaks.DataDependentOperator && has(f.Context, "_local_scalar_dense")) && has(orElse(f.Expr, f.Line), ".tolist(") && needsList(f)
+			return (f.Code == breaks.TensorToList ||
+				f.Code == breaks.DataDependentOperator && has(f.Context, "_local_scalar_dense")) &&
+				has(orElse(f.Expr, f.Line), ".tolist(") && needsList(f)
 		},
-		Text: say("The numbers of the list are needed here: read it outside of the compiled function, and do what runs over it there, too; or pass it in, which makes an entry for each list."),
+		Text: say("The numbers of the list are needed here: read it outside of the compiled function, and do what runs over it " +
+			"there, too; or pass it in, which makes an entry for each list."),
 	},
 	{
 		ID: "drawn-by-numpy", Kind: Break, Effect: Removes,
 		Pattern: "a random number of NumPy",
 		When: func(f *Finding) bool {
-			return f.Code == breaks.DataDependentOperator && has(f.Line, "random.") || f.Code == unsupportedMethod && has(f.Context, "Variable(Generator)", "Variable(RandomState)") && !has(
-				f.Context, " manual_seed ", " seed ", " initial_seed ", " get_state ", " set_state ", " device ",
-			)
+			return f.Code == breaks.DataDependentOperator && has(f.Line, "random.") ||
+				f.Code == unsupportedMethod && has(f.Context, "Variable(Generator)", "Variable(RandomState)") && !has(
+					f.Context, " manual_seed ", " seed ", " initial_seed ", " get_state ", " set_state ", " device ",
+				)
 		},
 		Text: say("Draw the numbers outside of the compiled function and pass them in as a tensor."),
 	},
@@ -283,7 +314,8 @@ var branches = []Row{
 		When: func(f *Finding) bool {
 			return f.Code == breaks.DynamicShapeOperator && has(f.Context, "bincount")
 		},
-		Text: say("Where the number of classes n is known, count with scatter_add: torch.zeros(n, dtype=torch.long).scatter_add(0, index, torch.ones_like(index))."),
+		Text: say("Where the number of classes n is known, count with scatter_add: torch.zeros(n, dtype=torch.long).scatter_add(0, " +
+			"index, torch.ones_like(index))."),
 	},
 	{
 		ID: "mask-select", Kind: Break, Effect: Removes,
@@ -291,7 +323,10 @@ var branches = []Row{
 		When: func(f *Finding) bool {
 			return f.Code == breaks.DynamicShapeOperator && has(f.Context, "aten.nonzero", "aten.masked_select")
 		},
-		Text: say("How many elements are selected is unknown while tracing: work on all of them with a mask, as torch.where(mask, x, 0).sum() does for a sum (a mean divides that by mask.sum(), their number, which stays a tensor), instead of selecting some; where the selected elements are the result, or their number has to be an int, select them outside of the compiled function."),
+		Text: say("How many elements are selected is unknown while tracing: work on all of them with a mask, as torch.where(mask, " +
+			"x, 0).sum() does for a sum (a mean divides that by mask.sum(), their number, which stays a tensor), instead of " +
+			"selecting some; where the selected elements are the result, or their number has to be an int, select them outside of " +
+			"the compiled function."),
 	},
 	{
 		ID: "unique", Kind: Break, Effect: Removes,
@@ -304,7 +339,8 @@ var branches = []Row{
 			if !opens(f.Line, "for", "while", "if", "elif") && !has(
 				f.Line, ".tolist(", "len(", ".shape", ".size(", ".numel(", "range(", "[", " in ",
 			) {
-				text += "; or, where no line of the program asks for such a size (one that branches or loops on it ends the program then), set torch._dynamo.config.capture_dynamic_output_shape_ops = True"
+				text += "; or, where no line of the program asks for such a size (one that branches or loops on it ends the program " +
+					"then), set torch._dynamo.config.capture_dynamic_output_shape_ops = True"
 			}
 			return text + "."
 		},
@@ -312,11 +348,13 @@ var branches = []Row{
 }
 
 // bothSides is how a branch is written without one, and when it cannot be.
-const bothSides = "Compute both sides and choose with torch.where. A branch that raises, leaves a loop, draws random numbers, changes an object or gives another shape belongs outside of the compiled function."
+const bothSides = "Compute both sides and choose with torch.where. A branch that raises, leaves a loop, draws random numbers, " +
+	"changes an object or gives another shape belongs outside of the compiled function."
 
 // tensorIndex says whether a break is at a tensor without dimensions that is an index.
 func tensorIndex(f *Finding) bool {
-	return f.Code == breaks.DataDependentOperator && has(f.Context, "_local_scalar_dense") && has(orElse(f.Expr, f.Line), "[") && reading(orElse(f.Expr, f.Line)) == "" && !has(
+	return f.Code == breaks.DataDependentOperator && has(f.Context, "_local_scalar_dense") && has(orElse(f.Expr, f.Line), "[") &&
+		reading(orElse(f.Expr, f.Line)) == "" && !has(
 		f.Line, "random.", `" % `, "' % ", ".format(",
 	)
 }
@@ -416,7 +454,8 @@ func keeps(line string) bool {
 		return true
 	}
 	for _, op := range []string{" = ", " += ", " -= ", " *= "} {
-		if target, _, ok := strings.Cut(line, op); ok && strings.ContainsAny(target, ".[") && !strings.ContainsAny(target, "( ") && !strings.HasPrefix(strings.TrimSpace(target), "ctx.") {
+		if target, _, ok := strings.Cut(line, op); ok && strings.ContainsAny(target, ".[") && !strings.ContainsAny(target, "( ") &&
+			!strings.HasPrefix(strings.TrimSpace(target), "ctx.") {
 			return true
 		}
 	}

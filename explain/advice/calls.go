@@ -62,7 +62,8 @@ var calls = []Row{
 			if !printsPlainly(f.Line) {
 				return "Print outside of the compiled function."
 			}
-			return "Print outside of the compiled function; or torch._dynamo.config.reorderable_logging_functions.add(print) before the first call, which prints after the graph has run."
+			return "Print outside of the compiled function; or torch._dynamo.config.reorderable_logging_functions.add(print) before " +
+				"the first call, which prints after the graph has run."
 		},
 	},
 	{
@@ -79,7 +80,10 @@ var calls = []Row{
 		ID: "open", Kind: Break, Effect: Removes,
 		Pattern: "open() in a compiled function",
 		When: func(f *Finding) bool {
-			return f.Code == breaks.BuiltinPrint && f.Builtin == "open" || f.Code == breaks.UnsupportedContext && has(f.Context+f.Explanation, "TextIOWrapper", "BufferedWriter", "BufferedReader") || f.Code == breaks.SkippedFunction && f.Callee == "open" || f.Code == unsupportedMethod && has(
+			return f.Code == breaks.BuiltinPrint && f.Builtin == "open" ||
+				f.Code == breaks.UnsupportedContext &&
+					has(f.Context+f.Explanation, "TextIOWrapper", "BufferedWriter", "BufferedReader") ||
+				f.Code == breaks.SkippedFunction && f.Callee == "open" || f.Code == unsupportedMethod && has(
 				f.Context, "TextIOWrapper", "BufferedWriter", "BufferedReader",
 			)
 		},
@@ -91,7 +95,8 @@ var calls = []Row{
 		When:    func(f *Finding) bool { return f.Code == breaks.LoggerCall && loggerCall(f) != "" },
 		Text: func(f *Finding) string {
 			text := "Log outside of the compiled function"
-			for _, set := range []string{"ignore_logging_functions", "ignore_logger_methods"} { // releases have one of them, and their hints name it
+			// releases have one of them, and their hints name it
+			for _, set := range []string{"ignore_logging_functions", "ignore_logger_methods"} {
 				if has(strings.Join(f.Hints, "\n"), set) {
 					return text + "; where compiled calls need not log, torch._dynamo.config." + set + ".add(" + loggerCall(f) + ")."
 				}
@@ -116,15 +121,18 @@ var calls = []Row{
 		When: func(f *Finding) bool {
 			return f.Code == breaks.SkippedFunction && has(f.Context, "optim/lr_scheduler.py")
 		},
-		Text: say("A learning-rate schedule wraps step() in a function that is never traced; the step inside of it is compiled as a graph of its own: nothing to change."),
+		Text: say("A learning-rate schedule wraps step() in a function that is never traced; the step inside of it is compiled as a " +
+			"graph of its own: nothing to change."),
 	},
 	{
 		ID: "packed", Kind: Break, Effect: Removes,
 		Pattern: "packed sequences (pack_padded_sequence, and an RNN over them)",
 		When: func(f *Finding) bool {
-			return f.Code == breaks.SkippedFunction && has(f.Callee+f.Line, "pack_padded_sequence", "pack_sequence", "pad_packed_sequence") || f.Packed && recurrent(f)
+			return f.Code == breaks.SkippedFunction &&
+				has(f.Callee+f.Line, "pack_padded_sequence", "pack_sequence", "pad_packed_sequence") || f.Packed && recurrent(f)
 		},
-		Text: say("Packed sequences are never compiled: leave pack_padded_sequence, the RNN and pad_packed_sequence outside of the compiled function, all of them, and compile what comes before and after."),
+		Text: say("Packed sequences are never compiled: leave pack_padded_sequence, the RNN and pad_packed_sequence outside of the " +
+			"compiled function, all of them, and compile what comes before and after."),
 	},
 	{
 		ID: "method-across-break", Kind: Break, Effect: Removes, Follows: true,
@@ -132,7 +140,8 @@ var calls = []Row{
 		When: func(f *Finding) bool {
 			return f.Code == breaks.SkippedFunction && f.Resumed && has(f.Context, "module: <unknown module>, qualname: Tensor.")
 		},
-		Text: say("Follows from another graph break of this line: the method is looked up before its arguments are computed, and is handed across that break. What removes that one removes this."),
+		Text: say("Follows from another graph break of this line: the method is looked up before its arguments are computed, and is " +
+			"handed across that break. What removes that one removes this."),
 	},
 	{
 		ID: "statement-call", Kind: Break, Effect: Removes,
@@ -159,7 +168,8 @@ var calls = []Row{
 		Pattern: "a call with arguments of a function that is never traced",
 		When:    code(breaks.SkippedFunction),
 		Text: func(f *Finding) string {
-			return "Call " + orElse(f.Callee, "it") + " outside of the compiled function: before it where its arguments are known there, else after it, on what it returns."
+			return "Call " + orElse(f.Callee, "it") +
+				" outside of the compiled function: before it where its arguments are known there, else after it, on what it returns."
 		},
 	},
 	{
@@ -171,7 +181,8 @@ var calls = []Row{
 			if f.Reason != "" { // it has to stay
 				return text + "."
 			}
-			return text + "; or remove torch.compiler.disable from " + orElse(f.Callee, "the callee") + ", if what it was put there for is gone."
+			return text + "; or remove torch.compiler.disable from " + orElse(f.Callee, "the callee") +
+				", if what it was put there for is gone."
 		},
 	},
 	{
@@ -204,7 +215,8 @@ var calls = []Row{
 		When: func(f *Finding) bool {
 			return has(strings.Join(f.Hints, "\n"), "in-place view call outside", "tensor metadata with in-place view ops")
 		},
-		Text: say("This changes the size or layout of an input in place: do that outside of the compiled function, or make a new tensor instead."),
+		Text: say("This changes the size or layout of an input in place: do that outside of the compiled function, or make a new " +
+			"tensor instead."),
 	},
 	{
 		ID: "requires-grad", Kind: Break, Effect: Removes,
@@ -232,7 +244,8 @@ var calls = []Row{
 		ID: "generator", Kind: Break, Effect: Removes,
 		Pattern: "random numbers from a torch.Generator",
 		When: func(f *Finding) bool {
-			return has(f.Context, "torch._C.Generator") || strings.HasPrefix(f.Context, "torch.Generator.") || f.Code == breaks.ArgumentNotProxy && has(f.Context, "Variable(Generator)")
+			return has(f.Context, "torch._C.Generator") || strings.HasPrefix(f.Context, "torch.Generator.") ||
+				f.Code == breaks.ArgumentNotProxy && has(f.Context, "Variable(Generator)")
 		},
 		Text: say("A graph holds no torch.Generator: draw such numbers outside of the compiled function and pass them in."),
 	},
@@ -240,7 +253,8 @@ var calls = []Row{
 		ID: "sparse", Kind: Break, Effect: Removes,
 		Pattern: "sparse tensors",
 		When:    func(f *Finding) bool { return f.Code == "GB0015" || f.Code == "GB0277" },
-		Text:    say("A graph holds no sparse tensors: keep what works on them outside of the compiled function, and compile the dense rest."),
+		Text: say("A graph holds no sparse tensors: keep what works on them outside of the compiled function, and compile the " +
+			"dense rest."),
 	},
 	{
 		ID: "parameter-made", Kind: Break, Effect: Removes,
@@ -254,7 +268,8 @@ var calls = []Row{
 		When: func(f *Finding) bool {
 			return recurrent(f) && !f.Packed // a packed sequence breaks with the setting, too
 		},
-		Text: say("Set torch._dynamo.config.allow_rnn = True before the first call; an RNN that is given packed sequences belongs outside of the compiled function."),
+		Text: say("Set torch._dynamo.config.allow_rnn = True before the first call; an RNN that is given packed sequences belongs " +
+			"outside of the compiled function."),
 	},
 	{
 		ID: "checkpoint-side-effect", Kind: Break, Effect: Removes,
@@ -265,14 +280,16 @@ var calls = []Row{
 			if _, rest, ok := strings.Cut(f.Context, "Attribute '"); ok {
 				what, _, _ = strings.Cut(rest, "'")
 			}
-			return "The function that is passed here changes " + what + ", and it may run more than once: change it in the caller, outside of that function."
+			return "The function that is passed here changes " + what +
+				", and it may run more than once: change it in the caller, outside of that function."
 		},
 	},
 	{
 		ID: "format", Kind: Break, Effect: Removes,
 		Pattern: "a string is formatted from a tensor's values",
 		When: func(f *Finding) bool {
-			return has(f.Raw, "formatting an f-string") || f.Code == "GB0569" || f.Code == breaks.DataDependentOperator && has(f.Line, `" % `, "' % ", ".format(")
+			return has(f.Raw, "formatting an f-string") || f.Code == "GB0569" ||
+				f.Code == breaks.DataDependentOperator && has(f.Line, `" % `, "' % ", ".format(")
 		},
 		Text: say("Format the string outside of the compiled function: it needs the tensor's values."),
 	},
@@ -280,15 +297,18 @@ var calls = []Row{
 		ID: "comprehension", Kind: Break, Effect: Removes, Follows: true,
 		Pattern: "a comprehension is compiled by itself, as the function around it runs eagerly there after a graph break",
 		When:    func(f *Finding) bool { return OfComprehension(f.In) && has(f.Context, "name=__next__") },
-		Text:    say("The comprehension is compiled by itself, because the function around it runs eagerly there after a graph break: what removes that break removes this."),
+		Text: say("The comprehension is compiled by itself, because the function around it runs eagerly there after a graph " +
+			"break: what removes that break removes this."),
 	},
 	{
 		ID: "comprehension-iterator", Kind: Break, Effect: Removes, Follows: true,
 		Pattern: "what a comprehension runs over (enumerate, zip) is half used, as the comprehension itself breaks",
 		When: func(f *Finding) bool {
-			return f.Code == "GB8335" && has(f.Context, "IteratorVariable") && has(f.Expr, " for ") && has(f.Expr, "enumerate(", "zip(", "map(")
+			return f.Code == "GB8335" && has(f.Context, "IteratorVariable") && has(f.Expr, " for ") &&
+				has(f.Expr, "enumerate(", "zip(", "map(")
 		},
-		Text: say("The line runs over an iterator (enumerate, zip), which no break in the midst of it can hand on: what removes the break in the comprehension removes this."),
+		Text: say("The line runs over an iterator (enumerate, zip), which no break in the midst of it can hand on: what removes the " +
+			"break in the comprehension removes this."),
 	},
 	{
 		ID: "untraceable", Kind: Break, Effect: Removes,
@@ -298,7 +318,8 @@ var calls = []Row{
 		},
 		Text: func(f *Finding) string {
 			return fmt.Sprintf(
-				"Tracing has no rule for %s: do it outside of the compiled function, before it where what it needs is known there, and else after it, on what it returns.",
+				"Tracing has no rule for %s: do it outside of the compiled function, before it where what it needs is known there, "+
+					"and else after it, on what it returns.",
 				f.Expr,
 			)
 		},
@@ -307,13 +328,15 @@ var calls = []Row{
 		ID: "within-transform", Kind: Break, Effect: Removes,
 		Pattern: "a compiled function is called within a transform of torch.func that runs eagerly",
 		When:    code("GB0149"),
-		Text:    say("It is called within a transform of torch.func (vmap, grad) that runs eagerly: what removes the break there removes this."),
+		Text: say("It is called within a transform of torch.func (vmap, grad) that runs eagerly: what removes the break there " +
+			"removes this."),
 	},
 	{
 		ID: "raises", Kind: Break, Effect: Accept,
 		Pattern: "an exception leaves the compiled function",
 		When:    code(breaks.ObservedPanic),
-		Text:    say("Tracing met an exception that leaves the function, so the function runs eagerly: run it without torch.compile; if it raises there too, the exception is the program's own."),
+		Text: say("Tracing met an exception that leaves the function, so the function runs eagerly: run it without " +
+			"torch.compile; if it raises there too, the exception is the program's own."),
 	},
 }
 
@@ -325,7 +348,8 @@ var failures = []Row{
 		When: func(f *Finding) bool {
 			return has(f.Explanation, "Unknown format code") && has(f.Explanation, "for object of type 'str'") && has(f.Line, `f"`, "f'")
 		},
-		Text: say("Dynamo fails on a number that an f-string formats with a format spec: make the string outside of the compiled function."),
+		Text: say("Dynamo fails on a number that an f-string formats with a format spec: make the string outside of the compiled " +
+			"function."),
 	},
 	{
 		ID: "register-fake", Kind: Failure, Effect: Removes,
@@ -336,7 +360,8 @@ var failures = []Row{
 			if _, rest, ok := strings.Cut(f.Explanation, "<CustomOpDef("); ok {
 				name, _, _ = strings.Cut(rest, ")")
 			}
-			return "Register a shape rule for " + name + " with its register_fake: a function of the same arguments that returns an empty tensor of the result's shape and dtype."
+			return "Register a shape rule for " + name +
+				" with its register_fake: a function of the same arguments that returns an empty tensor of the result's shape and dtype."
 		},
 	},
 	{
@@ -345,7 +370,8 @@ var failures = []Row{
 		When: func(f *Finding) bool {
 			return has(f.Explanation, "Could not guard on data-dependent expression") && opens(f.Line, "if", "elif", "while", "assert")
 		},
-		Text: say("The line branches on a number that was read out of a tensor and has no value while tracing: compare the tensor and choose with torch.where, or branch outside of the compiled function."),
+		Text: say("The line branches on a number that was read out of a tensor and has no value while tracing: compare the tensor " +
+			"and choose with torch.where, or branch outside of the compiled function."),
 	},
 	{
 		ID: "register-autograd", Kind: Failure, Effect: Removes,
@@ -356,7 +382,8 @@ var failures = []Row{
 			if _, rest, ok := strings.Cut(f.Explanation, "Trying to backward through "); ok {
 				name, _, _ = strings.Cut(rest, " ")
 			}
-			return "Gradients are asked for through " + strings.TrimSuffix(name, ".default") + ", which has no derivative: register one with its " +
+			return "Gradients are asked for through " + strings.TrimSuffix(name, ".default") +
+				", which has no derivative: register one with its " +
 				"register_autograd, or call it under torch.no_grad() where none is wanted."
 		},
 	},
@@ -389,7 +416,8 @@ var failures = []Row{
 			_, rest, _ := strings.Cut(f.Explanation, "backend='")
 			name, _, _ := strings.Cut(rest, "'")
 			return fmt.Sprintf(
-				"The graph was captured, and the backend %s failed on it: read its error; torch.compile(..., backend=\"eager\") runs the graph without it.",
+				"The graph was captured, and the backend %s failed on it: read its error; torch.compile(..., backend=\"eager\") "+
+					"runs the graph without it.",
 				name,
 			)
 		},
@@ -400,7 +428,8 @@ var failures = []Row{
 		When:    func(f *Finding) bool { return f.Marked != "" && f.MarkedDim != "" },
 		Text: func(f *Finding) string {
 			return fmt.Sprintf(
-				"call torch._dynamo.maybe_mark_dynamic(%s, %s) instead of mark_dynamic, which allows a constant (Dim.AUTO in torch.export); for one graph for all sizes, let this line hold for every size",
+				"call torch._dynamo.maybe_mark_dynamic(%s, %s) instead of mark_dynamic, which allows a constant (Dim.AUTO in "+
+					"torch.export); for one graph for all sizes, let this line hold for every size",
 				f.Marked, f.MarkedDim,
 			)
 		},
@@ -467,7 +496,8 @@ func loggerCall(f *Finding) string {
 		return ""
 	}
 	from := at
-	for from > 0 && (f.Line[from-1] == '.' || f.Line[from-1] == '_' || f.Line[from-1] >= '0' && f.Line[from-1] <= '9' || f.Line[from-1] >= 'A' && f.Line[from-1] <= 'Z' || f.Line[from-1] >= 'a' && f.Line[from-1] <= 'z') {
+	for from > 0 && (f.Line[from-1] == '.' || f.Line[from-1] == '_' || f.Line[from-1] >= '0' && f.Line[from-1] <= '9' ||
+		f.Line[from-1] >= 'A' && f.Line[from-1] <= 'Z' || f.Line[from-1] >= 'a' && f.Line[from-1] <= 'z') {
 		from--
 	}
 	if from == at {

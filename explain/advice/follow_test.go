@@ -86,7 +86,8 @@ func TestAMethodHandedAcrossABreak(t *testing.T) {
 
 // Where other causes make entries, a tensor that is not marked fixes its size again.
 func TestSizesAreMarkedBeforeEveryCallWhereEntriesHaveOtherCauses(t *testing.T) {
-	f := Finding{Kind: Recompile, Guard: breaks.SizeChanged, Name: "x", Expected: "4", Actual: "6", Reachable: true, Direct: true, Changed: []string{"x, 0", "y, 0"}}
+	f := Finding{Kind: Recompile, Guard: breaks.SizeChanged, Name: "x", Expected: "4", Actual: "6", Reachable: true, Direct: true,
+		Changed: []string{"x, 0", "y, 0"}}
 	for other, want := range map[bool]string{false: "before the first call, all of them", true: "before every call"} {
 		if f.Recompiled = other; !has(textOf(t, &f), want) {
 			t.Errorf("other causes %v: %q", other, textOf(t, &f))

@@ -27,15 +27,17 @@ var inputs = []Row{
 		When:    func(f *Finding) bool { return f.NoEntry != "" && f.Often && f.Name != "" },
 		Text: func(f *Finding) string {
 			return fmt.Sprintf(
-				"%s changed, and the compiles after it end at the graph break at %s and leave no entry, so that further calls compile again: remove that break first",
+				"%s changed, and the compiles after it end at the graph break at %s and leave no entry, so that further calls "+
+					"compile again: remove that break first",
 				f.Name, f.NoEntry,
 			)
 		},
 	},
 	{
 		ID: "library-frame", Kind: Recompile, Effect: Removes, Follows: true,
-		Pattern: "a function of PyTorch's modules or of the standard library is compiled by itself, as a graph break in what calls it left it",
-		When:    func(f *Finding) bool { return f.LibraryFrame && (f.Name == "" || f.CutBy != "") },
+		Pattern: "a function of PyTorch's modules or of the standard library is compiled by itself, as a graph break in what calls " +
+			"it left it",
+		When: func(f *Finding) bool { return f.LibraryFrame && (f.Name == "" || f.CutBy != "") },
 		Text: func(f *Finding) string {
 			text := f.Function + " is not the program's own and is compiled by itself, " +
 				"because what calls it runs eagerly after a graph break: "
@@ -53,7 +55,8 @@ var inputs = []Row{
 		},
 		Text: func(f *Finding) string {
 			return fmt.Sprintf(
-				"%s needs this size as a number, so there is an entry for each size, with the graph break at %s and without it: accept them, or pad to a few sizes",
+				"%s needs this size as a number, so there is an entry for each size, with the graph break at %s and without it: "+
+					"accept them, or pad to a few sizes",
 				f.NeededAt, f.CutBy,
 			)
 		},
@@ -119,7 +122,8 @@ var inputs = []Row{
 				)
 			}
 			return fmt.Sprintf(
-				"follows from the graph break at %s: %s is handed across it to the rest of the function; what removes that break removes this",
+				"follows from the graph break at %s: %s is handed across it to the rest of the function; what removes that break "+
+					"removes this",
 				f.CutBy, orElse(f.Name, "what changed"),
 			)
 		},
@@ -141,7 +145,8 @@ var inputs = []Row{
 		},
 		Text: func(f *Finding) string {
 			return fmt.Sprintf(
-				"%s is compiled by itself, because the function around it runs eagerly there after a graph break: what removes that break removes this",
+				"%s is compiled by itself, because the function around it runs eagerly there after a graph break: what removes that "+
+					"break removes this",
 				f.Function,
 			)
 		},
@@ -169,7 +174,8 @@ var inputs = []Row{
 		Text: func(f *Finding) string {
 			return fmt.Sprintf(
 				"the compiled function puts elements into %s, and each entry holds for one length of it, "+
-					"so that sizes which have an entry need another: make and keep what it holds outside of the compiled function, and pass it in",
+					"so that sizes which have an entry need another: make and keep what it holds outside of the compiled function, "+
+					"and pass it in",
 				f.Filled,
 			)
 		},
@@ -223,7 +229,8 @@ var inputs = []Row{
 		},
 		Text: func(f *Finding) string {
 			return fmt.Sprintf(
-				"size %d of %s changes (%s -> %s), and %s with it, which needs the new entry even where the size is marked: one entry more is normal",
+				"size %d of %s changes (%s -> %s), and %s with it, which needs the new entry even where the size is marked: one "+
+					"entry more is normal",
 				f.Dim, f.Name, f.Expected, f.Actual, f.AlsoChanged,
 			)
 		},
@@ -260,7 +267,8 @@ var inputs = []Row{
 			_, rest, _ := strings.Cut(f.Name, "___from_numpy(")
 			array := strings.TrimSuffix(rest, ")")
 			return fmt.Sprintf(
-				"a size of the NumPy array %s changes: pass torch.from_numpy(%s) instead, and call torch._dynamo.maybe_mark_dynamic on that, dimension %d, before the first call",
+				"a size of the NumPy array %s changes: pass torch.from_numpy(%s) instead, and call torch._dynamo.maybe_mark_dynamic "+
+					"on that, dimension %d, before the first call",
 				array, array, f.Dim,
 			)
 		},
@@ -286,7 +294,8 @@ var inputs = []Row{
 		},
 		Text: func(f *Finding) string {
 			return fmt.Sprintf(
-				"size %d of %s changes (%s -> %s), and the compile after it leaves no size open, as with dynamic=False: one entry per size; pad to a few sizes, or leave out dynamic=False",
+				"size %d of %s changes (%s -> %s), and the compile after it leaves no size open, as with dynamic=False: one entry "+
+					"per size; pad to a few sizes, or leave out dynamic=False",
 				f.Dim, f.Name, f.Expected, f.Actual,
 			)
 		},
@@ -353,7 +362,8 @@ var inputs = []Row{
 		When:    func(f *Finding) bool { return f.Guard == breaks.RankChanged && f.Reachable },
 		Text: func(f *Finding) string {
 			return fmt.Sprintf(
-				"%s has %s dimensions in one call and %s in another: an entry for each is normal; where one is meant, reshape it before the call",
+				"%s has %s dimensions in one call and %s in another: an entry for each is normal; where one is meant, reshape it "+
+					"before the call",
 				f.Name, f.Expected, f.Actual,
 			)
 		},
@@ -362,7 +372,8 @@ var inputs = []Row{
 		ID: "device", Kind: Recompile, Effect: Accept,
 		Pattern: "an argument comes on several devices",
 		When: func(f *Finding) bool {
-			return f.Reachable && (f.Guard == breaks.DeviceChanged || f.Guard == breaks.DispatchKeysChanged && deviceKey(f.Expected) != deviceKey(f.Actual))
+			return f.Reachable && (f.Guard == breaks.DeviceChanged ||
+				f.Guard == breaks.DispatchKeysChanged && deviceKey(f.Expected) != deviceKey(f.Actual))
 		},
 		Text: func(f *Finding) string {
 			return fmt.Sprintf(
@@ -424,7 +435,8 @@ var inputs = []Row{
 		When:    func(f *Finding) bool { return f.Guard == breaks.MarkingChanged },
 		Text: func(f *Finding) string {
 			if f.Actual == "" {
-				return "the call marks dimensions dynamic and the entry's call did not, or the other way round: mark the same ones before every call"
+				return "the call marks dimensions dynamic and the entry's call did not, or the other way round: mark the same ones " +
+					"before every call"
 			}
 			return fmt.Sprintf(
 				"%s marks the dimensions %s now and %s when the entry was made: mark the same ones before every call",

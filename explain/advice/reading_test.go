@@ -67,7 +67,8 @@ func TestUnknownLengthIsCapturedOnlyWhereNobodyAsksForIt(t *testing.T) {
 
 // Only a flag that is a comparison of sizes is to be written as a conditional expression.
 func TestFlagsOfSizesAreNamed(t *testing.T) {
-	f := Finding{Kind: Break, Code: "GB0112", Context: "TypeError <built-in function sdpa>: sdpa(): argument 'is_causal' must be bool, not SymBool"}
+	f := Finding{Kind: Break, Code: "GB0112", Context: "TypeError <built-in function sdpa>: sdpa(): argument 'is_causal' must be " +
+		"bool, not SymBool"}
 	if row, _ := For(&f); row.ID != "flag-of-sizes" || !has(row.Text(&f), " is_causal ") {
 		t.Errorf("row %q", row.ID)
 	}

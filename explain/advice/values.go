@@ -24,7 +24,8 @@ var values = []Row{
 		When:    func(f *Finding) bool { return f.Guard == breaks.BackendChanged },
 		Text: func(f *Finding) string {
 			return fmt.Sprintf(
-				"torch.compile was called %s on %s with other backends or arguments, and each has cache entries of its own: call it once, outside of any loop, and share the result",
+				"torch.compile was called %s on %s with other backends or arguments, and each has cache entries of its own: call it "+
+					"once, outside of any loop, and share the result",
 				times(f.Compiles+1), f.Function,
 			)
 		},
@@ -40,11 +41,14 @@ var values = []Row{
 		Pattern: "what an object holds has more values than a method may have entries (many modules of one class)",
 		When: func(f *Finding) bool {
 			root, _, dotted := strings.Cut(f.Name, ".")
-			return f.Limit && dotted && has(root, "self") && (ofValue(f) || f.Guard == breaks.IdentityChanged) && !has(f.Text, "allow_unspec_int_on_nn_module")
+			return f.Limit && dotted && has(root, "self") && (ofValue(f) || f.Guard == breaks.IdentityChanged) &&
+				!has(f.Text, "allow_unspec_int_on_nn_module")
 		},
 		Text: func(f *Finding) string {
 			return fmt.Sprintf(
-				"%s runs eagerly from here: it needs an entry for each value of %s, and all objects of a class share the entries of a method: where it differs between the objects, compile what calls them as one function instead of each by itself; where an object changes it, do outside of the compiled function what depends on it",
+				"%s runs eagerly from here: it needs an entry for each value of %s, and all objects of a class share the entries of "+
+					"a method: where it differs between the objects, compile what calls them as one function instead of each by "+
+					"itself; where an object changes it, do outside of the compiled function what depends on it",
 				f.Function, f.Name,
 			)
 		},
@@ -96,11 +100,13 @@ var values = []Row{
 	},
 	{
 		ID: "of-each-closure", Kind: Recompile, Effect: Removes, Follows: true,
-		Pattern: "a string of an enclosing function differs between the functions that one def makes (hooks), and their caller runs eagerly after a break",
-		When:    func(f *Finding) bool { return ofValue(f) && quoted(f.Expected) && f.CalledWithin && enclosing(f) },
+		Pattern: "a string of an enclosing function differs between the functions that one def makes (hooks), and their caller runs " +
+			"eagerly after a break",
+		When: func(f *Finding) bool { return ofValue(f) && quoted(f.Expected) && f.CalledWithin && enclosing(f) },
 		Text: func(f *Finding) string {
 			return fmt.Sprintf(
-				"%s differs between the functions that this def makes, and %s is compiled by itself, because the compiled function that calls it runs eagerly there after a graph break: what removes that break removes this",
+				"%s differs between the functions that this def makes, and %s is compiled by itself, because the compiled function "+
+					"that calls it runs eagerly there after a graph break: what removes that break removes this",
 				f.Name, f.Function,
 			)
 		},
@@ -111,7 +117,8 @@ var values = []Row{
 		When:    func(f *Finding) bool { return ofValue(f) && quoted(f.Expected) && f.ManyValues },
 		Text: func(f *Finding) string {
 			return fmt.Sprintf(
-				"there is an entry for each value of %s (here %s), and it has many: do what reads it outside of the compiled function, and pass in the result",
+				"there is an entry for each value of %s (here %s), and it has many: do what reads it outside of the compiled "+
+					"function, and pass in the result",
 				f.Name, f.Expected,
 			)
 		},
@@ -135,7 +142,8 @@ var values = []Row{
 		},
 		Text: func(f *Finding) string {
 			return fmt.Sprintf(
-				"%s differs between objects of one class, and %s is compiled by itself, because the compiled function that calls it runs eagerly there after a graph break: what removes that break removes this for the objects of one model",
+				"%s differs between objects of one class, and %s is compiled by itself, because the compiled function that calls it "+
+					"runs eagerly there after a graph break: what removes that break removes this for the objects of one model",
 				f.Name, f.Function,
 			)
 		},
@@ -144,7 +152,8 @@ var values = []Row{
 		ID: "of-each-model", Kind: Recompile, Effect: Accept,
 		Pattern: "an int attribute of a module that is set once differs between models of one class",
 		When: func(f *Finding) bool {
-			return f.Guard == breaks.AttributeChanged && !f.CalledWithin && !f.ManyValues && has(f.Text, "allow_unspec_int_on_nn_module") && setOnce(f.File, lastName(f.Name))
+			return f.Guard == breaks.AttributeChanged && !f.CalledWithin && !f.ManyValues &&
+				has(f.Text, "allow_unspec_int_on_nn_module") && setOnce(f.File, lastName(f.Name))
 		},
 		Text: func(f *Finding) string {
 			return fmt.Sprintf(
@@ -157,7 +166,8 @@ var values = []Row{
 		ID: "constant", Kind: Recompile, Effect: Accept,
 		Pattern: "a dtype, a device or a tuple changes",
 		When: func(f *Finding) bool {
-			return ofValue(f) && (strings.HasPrefix(f.Expected, "torch.") || strings.HasPrefix(f.Expected, "device(") || strings.HasPrefix(f.Expected, "(") && strings.Contains(f.Expected, ","))
+			return ofValue(f) && (strings.HasPrefix(f.Expected, "torch.") || strings.HasPrefix(f.Expected, "device(") ||
+				strings.HasPrefix(f.Expected, "(") && strings.Contains(f.Expected, ","))
 		},
 		Text: func(f *Finding) string {
 			return fmt.Sprintf(
@@ -170,7 +180,8 @@ var values = []Row{
 		ID: "module-counter", Kind: Recompile, Effect: Removes,
 		Pattern: "an int attribute of a module changes with every call; PyTorch's own hint is on the guard",
 		When: func(f *Finding) bool {
-			return f.Guard == breaks.AttributeChanged && has(f.Text, "allow_unspec_int_on_nn_module") && (!setOnce(f.File, lastName(f.Name)) || onlyComputes(f.File, lastName(f.Name)))
+			return f.Guard == breaks.AttributeChanged && has(f.Text, "allow_unspec_int_on_nn_module") &&
+				(!setOnce(f.File, lastName(f.Name)) || onlyComputes(f.File, lastName(f.Name)))
 		},
 		Text: func(f *Finding) string {
 			const setting = "set torch._dynamo.config.allow_unspec_int_on_nn_module = True, which makes it an input"
@@ -181,7 +192,8 @@ var values = []Row{
 				)
 			}
 			text := fmt.Sprintf(
-				"%s is an int attribute of a module, which is a constant of each graph: change it outside of the compiled function, and pass in as an argument what is computed from it",
+				"%s is an int attribute of a module, which is a constant of each graph: change it outside of the compiled function, "+
+					"and pass in as an argument what is computed from it",
 				f.Name,
 			)
 			if onlyComputes(f.File, lastName(f.Name)) {
@@ -211,7 +223,8 @@ var values = []Row{
 		},
 		Text: func(f *Finding) string {
 			return fmt.Sprintf(
-				"%s needs %s as a constant, so there is an entry for each of its many values: do what needs it outside of the compiled function and pass in the result, as a tensor",
+				"%s needs %s as a constant, so there is an entry for each of its many values: do what needs it outside of the "+
+					"compiled function and pass in the result, as a tensor",
 				orElse(f.NumberPlace, "the marked line"), bare(f.Name),
 			)
 		},
@@ -261,7 +274,8 @@ var values = []Row{
 		When:    func(f *Finding) bool { return ofValue(f) && f.Number == Input },
 		Text: func(f *Finding) string {
 			return fmt.Sprintf(
-				"%s was baked in by the first compile (%s) and is an input from this one on: nothing to change (an int that is 0 or 1 has an entry of its own)",
+				"%s was baked in by the first compile (%s) and is an input from this one on: nothing to change (an int that is 0 or "+
+					"1 has an entry of its own)",
 				f.Name, f.Expected,
 			)
 		},
@@ -301,7 +315,8 @@ var values = []Row{
 		},
 		Text: func(f *Finding) string {
 			return fmt.Sprintf(
-				"%s is a global number, and each entry has its value as a constant: change it outside of the compiled function and pass it in as an argument",
+				"%s is a global number, and each entry has its value as a constant: change it outside of the compiled function and "+
+					"pass it in as an argument",
 				f.Name,
 			)
 		},
@@ -310,7 +325,8 @@ var values = []Row{
 		ID: "number-range", Kind: Recompile, Effect: Accept,
 		Pattern: "a line branches on a number that is an input, and takes another side than when the entry was made",
 		When: func(f *Finding) bool {
-			return slices.Contains(valueKinds, f.Guard) && has(f.Text, " < ", " <= ", " > ", " >= ", " != ") && !has(f.Text, "size()", "stride()", ".item()", "len(") && has(
+			return slices.Contains(valueKinds, f.Guard) && has(f.Text, " < ", " <= ", " > ", " >= ", " != ") &&
+				!has(f.Text, "size()", "stride()", ".item()", "len(") && has(
 				f.Line, "if ", "while ", "assert ", "min(", "max(", "elif ",
 			)
 		},
@@ -326,7 +342,8 @@ var values = []Row{
 		},
 		Text: func(f *Finding) string {
 			return fmt.Sprintf(
-				"%s begins elsewhere in its storage than when the entry was made: an offset of 0 has an entry of its own, and so has 1: nothing to change",
+				"%s begins elsewhere in its storage than when the entry was made: an offset of 0 has an entry of its own, and so "+
+					"has 1: nothing to change",
 				strings.TrimSuffix(f.Name, ".storage_offset()"),
 			)
 		},
@@ -336,7 +353,8 @@ var values = []Row{
 		Pattern: "a list to which every call appends",
 		When: func(f *Finding) bool {
 			appends := appended(sameQuotes(f.Line), sameQuotes(f.Name))
-			return f.Name != "" && (f.Guard == breaks.LengthChanged && (appends || f.Grows && f.Kept) || ofValue(f) && f.Expected == "false" && appends)
+			return f.Name != "" && (f.Guard == breaks.LengthChanged && (appends || f.Grows && f.Kept) ||
+				ofValue(f) && f.Expected == "false" && appends)
 		},
 		Text: func(f *Finding) string {
 			return f.Name + " grows with every call: append to it outside of the compiled function"
@@ -351,7 +369,8 @@ var values = []Row{
 		},
 		Text: func(f *Finding) string {
 			return fmt.Sprintf(
-				"the compiled function puts elements into %s, so there is an entry for each of its lengths: read and fill it outside of the compiled function, pass in what is read of it, and return what is put into it",
+				"the compiled function puts elements into %s, so there is an entry for each of its lengths: read and fill it "+
+					"outside of the compiled function, pass in what is read of it, and return what is put into it",
 				f.Name,
 			)
 		},
@@ -364,7 +383,9 @@ var values = []Row{
 		},
 		Text: func(f *Finding) string {
 			return fmt.Sprintf(
-				"%s has one element more with each call and the code runs over it, so there is an entry for each length: pass one tensor of a fixed length in its place, with a mask for what is not there yet; where it stops growing after a few elements, accept the entries",
+				"%s has one element more with each call and the code runs over it, so there is an entry for each length: pass one "+
+					"tensor of a fixed length in its place, with a mask for what is not there yet; where it stops growing after a "+
+					"few elements, accept the entries",
 				f.Name,
 			)
 		},
@@ -373,11 +394,13 @@ var values = []Row{
 		ID: "list-lengths", Kind: Recompile, Effect: Removes,
 		Pattern: "a list that is an argument has had four lengths or more, or goes up from call to call",
 		When: func(f *Finding) bool {
-			return f.Guard == breaks.LengthChanged && f.Reachable && !f.Kept && (f.Grows || f.ManyValues) && !keywordsName(f.Name) && !fills(f.Line, f.Name)
+			return f.Guard == breaks.LengthChanged && f.Reachable && !f.Kept && (f.Grows || f.ManyValues) &&
+				!keywordsName(f.Name) && !fills(f.Line, f.Name)
 		},
 		Text: func(f *Finding) string {
 			return fmt.Sprintf(
-				"there is an entry for each length of %s, and it has many: pass it in as one tensor on which the code works without a loop, or leave what runs over it outside of the compiled function",
+				"there is an entry for each length of %s, and it has many: pass it in as one tensor on which the code works without "+
+					"a loop, or leave what runs over it outside of the compiled function",
 				f.Name,
 			)
 		},
@@ -405,7 +428,8 @@ var values = []Row{
 		},
 		Text: func(f *Finding) string {
 			return fmt.Sprintf(
-				"the code runs over what %s holds, so there is an entry for each of its lengths or sets of keys: keep these few (pad a list, or pass one tensor)",
+				"the code runs over what %s holds, so there is an entry for each of its lengths or sets of keys: keep these few "+
+					"(pad a list, or pass one tensor)",
 				f.Name,
 			)
 		},
@@ -455,9 +479,11 @@ var values = []Row{
 			return f.Guard == breaks.IdentityChanged && f.Name != ""
 		},
 		Text: func(f *Finding) string {
-			if !has(f.Text, ", type=") && !strings.HasSuffix(f.Text, "__code__") { // as before 2.9, where True and None are checked like this too
+			// as before 2.9, where True and None are checked like this too
+			if !has(f.Text, ", type=") && !strings.HasSuffix(f.Text, "__code__") {
 				return fmt.Sprintf(
-					"there is an entry for each object that %s is: keep them few, and make each once, not in every call; if it is a flag or may be None, two entries are normal",
+					"there is an entry for each object that %s is: keep them few, and make each once, not in every call; if it is a "+
+						"flag or may be None, two entries are normal",
 					f.Name,
 				)
 			}
@@ -484,7 +510,8 @@ func runsOver(line, name string) bool {
 		return false
 	}
 	for _, over := range []string{" in ", "zip(", "reversed(", "enumerate(", "sum(", "stack(", "cat("} {
-		if _, rest, ok := strings.Cut(line, over); ok && strings.Contains(rest, name) && !strings.Contains(rest, name+".") && !strings.Contains(rest, name+"[") {
+		if _, rest, ok := strings.Cut(line, over); ok && strings.Contains(rest, name) && !strings.Contains(rest, name+".") &&
+			!strings.Contains(rest, name+"[") {
 			return true
 		}
 	}
@@ -558,7 +585,8 @@ func makesText(line, name string) bool {
 
 // bare is an expression without the brackets around it.
 func bare(name string) string {
-	for strings.HasPrefix(name, "(") && strings.HasSuffix(name, ")") && strings.Count(name, "(") == strings.Count(name, ")") && !strings.Contains(name[1:len(name)-1], ") ") {
+	for strings.HasPrefix(name, "(") && strings.HasSuffix(name, ")") && strings.Count(name, "(") == strings.Count(name, ")") &&
+		!strings.Contains(name[1:len(name)-1], ") ") {
 		name = name[1 : len(name)-1]
 	}
 	return name

@@ -281,7 +281,8 @@ func keywordChange(rc *explain.Recompile, g *explain.GuardFailure) string {
 		return ""
 	}
 	return fmt.Sprintf(
-		"the call %s, which the call of entry %s did not: two kinds of calls are two entries; pass the same keywords in every call where one is meant",
+		"the call %s, which the call of entry %s did not: two kinds of calls are two entries; pass the same keywords in every call "+
+			"where one is meant",
 		strings.Join(parts, " and "), g.Entry,
 	)
 }
@@ -328,14 +329,17 @@ func argumentName(rc *explain.Recompile, g *explain.GuardFailure) string {
 	if keyword, ok := keywordOf(name); ok && !explain.FrameworkFile(rc.Compile.Frame.Pos.File) {
 		return keyword
 	}
-	if name == "" || name == "args" || name == "kwargs" || strings.HasPrefix(name, "args[") || strings.HasPrefix(name, "kwargs[") || strings.Contains(name, "__") {
+	if name == "" || name == "args" || name == "kwargs" || strings.HasPrefix(name, "args[") ||
+		strings.HasPrefix(name, "kwargs[") || strings.Contains(name, "__") {
 		return ""
 	}
-	if file := rc.Compile.Frame.Pos.File; explain.FrameworkFile(file) && !publicFunction(rc.Compile.Frame) || strings.HasPrefix(file, "<eval_with_key>") {
+	if file := rc.Compile.Frame.Pos.File; explain.FrameworkFile(file) && !publicFunction(rc.Compile.Frame) ||
+		strings.HasPrefix(file, "<eval_with_key>") {
 		return "" // such as the backward pass that compiled autograd writes
 	}
 	if _, _, resumed := explain.ResumedFunction(rc.Compile.Frame.Name); resumed || rc.Compile.Frame.Parent != nil {
-		if g.Kind == breaks.SizeChanged || g.Kind == breaks.StrideChanged || g.Kind == breaks.RankChanged || g.Kind == breaks.DtypeChanged ||
+		if g.Kind == breaks.SizeChanged || g.Kind == breaks.StrideChanged || g.Kind == breaks.RankChanged ||
+			g.Kind == breaks.DtypeChanged ||
 			g.Kind == breaks.ValueChanged && strings.Contains(name, "[") {
 			return ""
 		}
@@ -346,7 +350,8 @@ func argumentName(rc *explain.Recompile, g *explain.GuardFailure) string {
 // publicFunction says whether a function of torch is one that programs compile by itself,
 // as flex_attention: its arguments are the program's.
 func publicFunction(fr *explain.Frame) bool {
-	return !strings.HasPrefix(fr.Name, "_") && (strings.Contains(fr.Pos.File, "/torch/nn/attention/") || strings.HasSuffix(fr.Pos.File, "/torch/nn/functional.py"))
+	return !strings.HasPrefix(fr.Name, "_") && (strings.Contains(fr.Pos.File, "/torch/nn/attention/") ||
+		strings.HasSuffix(fr.Pos.File, "/torch/nn/functional.py"))
 }
 
 // isLearningRate knows the number that schedulers change within an optimizer: it is

@@ -261,7 +261,8 @@ func costs(g *explain.BreakGroup, eager map[*explain.Frame]int64) {
 		}
 	}
 	for _, b := range g.Breaks {
-		if fn := explain.FrameTitle(b.Compile.Frame); b.Outcome == "skipped" && b.Compile.Status == explain.Skipped && b.Compile.Frame.OfProgram() && !slices.Contains(g.Lost, fn) {
+		if fn := explain.FrameTitle(b.Compile.Frame); b.Outcome == "skipped" && b.Compile.Status == explain.Skipped &&
+			b.Compile.Frame.OfProgram() && !slices.Contains(g.Lost, fn) {
 			g.Lost = append(g.Lost, fn)
 		}
 		if fn := b.Compile.Frame.Root(); !functions[fn] {
@@ -398,7 +399,8 @@ func ForeignGuard(rc *explain.Recompile) string {
 	}
 	g := &rc.Failures[0]
 	library := explain.InstalledPackage(g.Pos.File)
-	if library == "" || explain.FrameworkFile(g.Pos.File) || !slices.Contains(containerKinds, g.Kind) || strings.HasPrefix(explain.PlainSource(g.Source), "kwargs") {
+	if library == "" || explain.FrameworkFile(g.Pos.File) || !slices.Contains(containerKinds, g.Kind) ||
+		strings.HasPrefix(explain.PlainSource(g.Source), "kwargs") {
 		return ""
 	}
 	return fmt.Sprintf("; the line that asks is %s's: where the value is too, accept the entries, or keep the call outside", library)

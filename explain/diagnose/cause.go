@@ -102,7 +102,8 @@ func manyDtypes(c *explain.RecompileCause) (explain.Fix, bool) {
 // growth advises on a length or a number that goes up by one with every
 // recompile: the compiled function (or its caller) counts calls.
 func growth(c *explain.RecompileCause) (explain.Fix, bool) {
-	if x := c.Recompiles[0].Facts; x != nil && !x.Ours && (c.Fix.Row == "dict-keys" || c.Fix.Row == "list-lengths" || c.Fix.Row == "number-constant") && c.Climbs() {
+	if x := c.Recompiles[0].Facts; x != nil && !x.Ours &&
+		(c.Fix.Row == "dict-keys" || c.Fix.Row == "list-lengths" || c.Fix.Row == "number-constant") && c.Climbs() {
 		f := RecompileFinding(c.Recompiles[0], x)
 		f.Grows = true
 		return AdviseRecompile(f), true // of one that climbs with the calls "keep these few" is no advice

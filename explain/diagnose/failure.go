@@ -30,7 +30,8 @@ func backendAdvice(fl *explain.Failure) string {
 	case strings.Contains(fl.Reason, "TritonMissing"):
 		return "Install triton (pip install triton): Inductor's kernels for this device are written in it."
 	case BackendOf(fl) == "inductor":
-		return `The graph was captured, Inductor failed on it: torch.compile(..., backend="aot_eager") goes on without it; TORCHDYNAMO_REPRO_AFTER=aot writes a program that shows the error by itself, for a bug report.`
+		return `The graph was captured, Inductor failed on it: torch.compile(..., backend="aot_eager") goes on without it; ` +
+			`TORCHDYNAMO_REPRO_AFTER=aot writes a program that shows the error by itself, for a bug report.`
 	case fl.Type == "BackendCompilerFailed":
 		return `Read the backend's error; torch.compile(..., backend="eager") tells whether capture alone works.`
 	}

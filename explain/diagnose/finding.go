@@ -97,7 +97,8 @@ func AdviseBreak(f *advice.Finding) explain.Fix {
 // retains the graph), which a break does not. Where one of them is proven to help, a row of the table says so. The hint on tolist()
 // asks for integers, which changes the values of a tensor of floats.
 func failedHint(hint string) bool {
-	return strings.Contains(hint, "input tensor to `tolist()`") || strings.Contains(hint, "capture_scalar_outputs") || strings.Contains(hint, "capture_dynamic_output_shape_ops") || strings.Contains(hint, "trace_autograd_ops")
+	return strings.Contains(hint, "input tensor to `tolist()`") || strings.Contains(hint, "capture_scalar_outputs") ||
+		strings.Contains(hint, "capture_dynamic_output_shape_ops") || strings.Contains(hint, "trace_autograd_ops")
 }
 
 // gatherFacts reads them.
@@ -192,7 +193,9 @@ func RecompileFinding(rc *explain.Recompile, x *explain.TraceFacts) *advice.Find
 	f.BoundAt = excludes(rc, g, x.Symbols[withoutAttempt(rc.Compile.ID)])
 	f.Filled, f.FilledLine = filled(rc, g)
 	f.OwnArgument = OwnArgument(rc, g, x.Source)
-	f.LibraryFrame = fr.Wraps == nil && (strings.Contains(fr.Pos.File, "torch/nn/modules/") || explain.FrameworkFile(fr.Pos.File) && !strings.Contains(fr.Pos.File, "/torch/") && !explain.IsWrapper(fr.Name) && x.CalledWithin(rc.Compile))
+	f.LibraryFrame = fr.Wraps == nil && (strings.Contains(fr.Pos.File, "torch/nn/modules/") ||
+		explain.FrameworkFile(fr.Pos.File) && !strings.Contains(fr.Pos.File, "/torch/") && !explain.IsWrapper(fr.Name) &&
+			x.CalledWithin(rc.Compile))
 	f.Reachable = f.Name != "" && reachable(f.Name)
 	f.Direct = x.Direct(rc.Compile)
 	f.Recompiled = recompiledElse(rc)
@@ -323,7 +326,8 @@ func StaysConstant(c *explain.Compile, g *explain.GuardFailure) (constant, known
 	}
 	explain.WalkGuards(c.Guards.Root(), func(n *explain.GuardNode) {
 		_, value, ok := strings.Cut(n.Text, " == ")
-		constant = constant || ok && n.Kind == "EQUALS_MATCH" && explain.PlainSource(n.Source) == explain.PlainSource(g.Source) && value != "0" && value != "1"
+		constant = constant || ok && n.Kind == "EQUALS_MATCH" && explain.PlainSource(n.Source) == explain.PlainSource(g.Source) &&
+			value != "0" && value != "1"
 	})
 	return constant, true
 }
@@ -332,7 +336,8 @@ func StaysConstant(c *explain.Compile, g *explain.GuardFailure) (constant, known
 // constant, or as an input: where a size changed as well, the new entry is there for that, too.
 func alsoChanged(rc *explain.Recompile, g *explain.GuardFailure, symbols []*explain.Symbol) string {
 	entry := rc.Entry(g)
-	if g.Kind != breaks.SizeChanged || entry == nil || entry.Guards == nil || rc.Compile.Guards == nil || rc.Compile.Guards.Leaves > manyGuards {
+	if g.Kind != breaks.SizeChanged || entry == nil || entry.Guards == nil || rc.Compile.Guards == nil ||
+		rc.Compile.Guards.Leaves > manyGuards {
 		return ""
 	}
 	for _, c := range explain.DiffGuards(entry.Guards.Root(), rc.Compile.Guards.Root()) {
@@ -354,7 +359,8 @@ func alsoChanged(rc *explain.Recompile, g *explain.GuardFailure, symbols []*expl
 // said of that comes first, and of the size then.
 func countsItself(fr *explain.Frame, name string) bool {
 	return slices.ContainsFunc(fr.Compiles, func(c *explain.Compile) bool {
-		return c.Recompile != nil && len(c.Recompile.Failures) > 0 && explain.PlainSource(c.Recompile.Failures[0].Source) == name && strings.Contains(
+		return c.Recompile != nil && len(c.Recompile.Failures) > 0 &&
+			explain.PlainSource(c.Recompile.Failures[0].Source) == name && strings.Contains(
 			c.Recompile.Failures[0].Text, "allow_unspec_int_on_nn_module",
 		)
 	})
@@ -364,7 +370,8 @@ func countsItself(fr *explain.Frame, name string) bool {
 // product of the size differ.
 func relaid(rc *explain.Recompile, g *explain.GuardFailure) bool {
 	entry := rc.Entry(g)
-	if g.Kind != breaks.SizeChanged || entry == nil || entry.Guards == nil || rc.Compile.Guards == nil || rc.Compile.Guards.Leaves > manyGuards {
+	if g.Kind != breaks.SizeChanged || entry == nil || entry.Guards == nil || rc.Compile.Guards == nil ||
+		rc.Compile.Guards.Leaves > manyGuards {
 		return false
 	}
 	before, now := stridesOf(entry.Guards.Root(), g.Source), stridesOf(rc.Compile.Guards.Root(), g.Source)
@@ -491,7 +498,8 @@ func cutBefore(rc *explain.Recompile, g *explain.GuardFailure, name string) (set
 // isTensorKind says whether a guard is about what a tensor is like.
 func isTensorKind(kind string) bool {
 	switch kind {
-	case breaks.SizeChanged, breaks.StrideChanged, breaks.RankChanged, breaks.DtypeChanged, breaks.SizeSpecialised, breaks.DispatchKeysChanged, breaks.RequiresGradChanged:
+	case breaks.SizeChanged, breaks.StrideChanged, breaks.RankChanged, breaks.DtypeChanged, breaks.SizeSpecialised,
+		breaks.DispatchKeysChanged, breaks.RequiresGradChanged:
 		return true
 	}
 	return false
@@ -513,12 +521,14 @@ func numberFacts(f *advice.Finding, rc *explain.Recompile, g *explain.GuardFailu
 				f.NumberPlace, f.NumberLine = ShortPlace(at.File, at.Line), at.Code
 			}
 		}
-		if _, _, size := explain.SizeOf(explain.PlainSource(s.Source)); size && s.Specialized != "" && s.Hint == g.Actual && g.Kind == breaks.SizeChanged {
+		if _, _, size := explain.SizeOf(explain.PlainSource(s.Source)); size && s.Specialized != "" && s.Hint == g.Actual &&
+			g.Kind == breaks.SizeChanged {
 			if _, at := numberState(rc.Compile, s); at.File != "" && !explain.FrameworkFile(at.File) {
 				f.NeededAt = ShortPlace(at.File, at.Line)
 			}
 		}
-		if name, dim, ok := explain.SizeOf(explain.PlainSource(s.Source)); ok && s.Specialized == "" && !strings.HasSuffix(name, "._base") { // which a view has, and no caller passes
+		// which a view has, and no caller passes
+		if name, dim, ok := explain.SizeOf(explain.PlainSource(s.Source)); ok && s.Specialized == "" && !strings.HasSuffix(name, "._base") {
 			if named := positional(rc, name); named != "" {
 				name, _, _ = strings.Cut(named, " of the call")
 			} else if strings.HasPrefix(name, "args[") {

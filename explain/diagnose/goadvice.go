@@ -45,7 +45,8 @@ func goEarly(rc *explain.Recompile) (explain.Fix, bool) {
 	if fix, ok := whicheverPart(g, name); ok {
 		return fix, true
 	}
-	if at, ok := breakBefore(rc.Compile.Frame); ok && (g.Origin == logs.OriginLocal || g.Origin == "" && strings.HasPrefix(strings.TrimSpace(g.Pos.Code), "for ")) {
+	if at, ok := breakBefore(rc.Compile.Frame); ok &&
+		(g.Origin == logs.OriginLocal || g.Origin == "" && strings.HasPrefix(strings.TrimSpace(g.Pos.Code), "for ")) {
 		return goFix("after-break", cmp.Or(name, "what changed"), ShortPlace(at.File, at.Line)), true
 	}
 	if explain.IsNumber(g.Expected) && !isTensorKind(g.Kind) {
@@ -127,7 +128,8 @@ func compiledApart(r *explain.Report) []explain.Advice {
 			}
 		}
 		out = append(out, explain.Advice{
-			Text: fmt.Sprintf("%s is compiled %d times, by as many calls of torch.Compile at one line", explain.FrameTitle(frames[0]), len(frames)), Pos: k.at, Frame: frames[0],
+			Text: fmt.Sprintf("%s is compiled %d times, by as many calls of torch.Compile at one line",
+				explain.FrameTitle(frames[0]), len(frames)), Pos: k.at, Frame: frames[0],
 			Fix: goFix("compiled-apart"), Cost: explain.Count(len(frames), "compile") + ", " + explain.Duration(seconds),
 		})
 	}
@@ -324,7 +326,8 @@ func FixValue(name string, g *explain.GuardFailure) explain.Fix {
 	case !takesTensor(g.Pos.Code, name):
 		return goFix("number-constant", name)
 	}
-	row := map[string]string{breaks.AttributeChanged: "number-field", breaks.GlobalChanged: "number-global", breaks.ClosureChanged: "number-captured"}[g.Kind]
+	row := map[string]string{breaks.AttributeChanged: "number-field", breaks.GlobalChanged: "number-global",
+		breaks.ClosureChanged: "number-captured"}[g.Kind]
 	return goFix(cmp.Or(row, "number"), name, "== "+g.Expected)
 }
 

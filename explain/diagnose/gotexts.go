@@ -25,40 +25,55 @@ type goText struct {
 }
 
 var goTexts = []goText{
-	{id: "learning-rate", format: "the learning rate changes: make it a tensor, kw.Lr(torch.NewTensor(...)), which the graph reads with every step"},
-	{id: "after-break", format: "%s is handed across the graph break at %s to the rest of the function: look at that break first; what is then left has advice of its own", follows: true},
-	{id: "made-again", format: "torch.Compile at %s is called %d times, and %s, which the function captures, is not always the same: move torch.Compile out of the loop and pass %[3]s to what it returns, as a tensor"},
+	{id: "learning-rate", format: "the learning rate changes: make it a tensor, kw.Lr(torch.NewTensor(...)), which the graph reads " +
+		"with every step"},
+	{id: "after-break", format: "%s is handed across the graph break at %s to the rest of the function: look at that break first; " +
+		"what is then left has advice of its own", follows: true},
+	{id: "made-again", format: "torch.Compile at %s is called %d times, and %s, which the function captures, is not always the " +
+		"same: move torch.Compile out of the loop and pass %[3]s to what it returns, as a tensor"},
 
-	{id: "library-call", format: "the break is within the function that the marked line calls: leave that call outside of the compiled function"},
-	{id: "compiled-apart", format: "under a mode, or with a function as its backend, each call of torch.Compile makes entries of its own: call it once, before the loop"},
+	{id: "library-call", format: "the break is within the function that the marked line calls: leave that call outside of the " +
+		"compiled function"},
+	{id: "compiled-apart", format: "under a mode, or with a function as its backend, each call of torch.Compile makes entries of " +
+		"its own: call it once, before the loop"},
 
 	{id: "size", format: "size %d of %s changes (%s -> %s): call %s before the first call"},
 	{id: "sizes", format: "size %d of %s changes (%s -> %s): call %s before the first call, all of them: one that is left out recompiles"},
-	{id: "size-dynamic", format: "size %d of %s changed (%s -> %s) and is dynamic from this compile on: other sizes of 2 and more do not recompile, nothing to do", settled: true},
-	{id: "size-static", format: "size %d of %s changes (%s -> %s), and kw.Dynamic(false) asks for an entry of each size: leave that option out"},
-	{id: "size-one", format: "size %d of %s changes (%s -> %s): 0 and 1 have an entry of their own in any case; pad to 2 or more, or accept it"},
-	{id: "size-constant", format: "%s needs size %d of %s as a number, so each size is a compile of its own: pad to a few sizes, or keep that line out of the compiled function"},
+	{id: "size-dynamic", format: "size %d of %s changed (%s -> %s) and is dynamic from this compile on: other sizes of 2 and more " +
+		"do not recompile, nothing to do", settled: true},
+	{id: "size-static", format: "size %d of %s changes (%s -> %s), and kw.Dynamic(false) asks for an entry of each size: leave that " +
+		"option out"},
+	{id: "size-one", format: "size %d of %s changes (%s -> %s): 0 and 1 have an entry of their own in any case; pad to 2 or more, " +
+		"or accept it"},
+	{id: "size-constant", format: "%s needs size %d of %s as a number, so each size is a compile of its own: pad to a few sizes, or " +
+		"keep that line out of the compiled function"},
 	{
 		id: "size-part",
 		format: "%s needs %s as a number, so there is a compile for each value of it: pad to a few sizes, or keep that " +
 			"line out of the compiled function",
 	},
 	{id: "layout", format: "the layout of %s changes: pass %[1]s.Contiguous()"},
-	{id: "layout-one", format: "the stride of %s changes in dimension %d, whose size is 1, which Contiguous leaves as it is: pass %[1]s.View(%[1]s.Shape()...), or accept an entry for each"},
+	{id: "layout-one", format: "the stride of %s changes in dimension %d, whose size is 1, which Contiguous leaves as it is: pass " +
+		"%[1]s.View(%[1]s.Shape()...), or accept an entry for each"},
 	{id: "dtype", format: "%s comes as %s and as %s: convert it before the call"},
 	{id: "rank", format: "the number of dimensions of %s changes: reshape it before the call"},
-	{id: "requires-grad", format: "%s comes with and without requires_grad: a graph that computes gradients is another one, so two entries are normal", settled: true},
+	{id: "requires-grad", format: "%s comes with and without requires_grad: a graph that computes gradients is another one, so two " +
+		"entries are normal", settled: true},
 
 	{id: "flag", format: "%s is a flag: two entries are normal; if it changes with every call, use torch.Where on it as a tensor"},
 	{id: "text", format: "there is an entry for each value of %s (here %s): keep them few, or choose by it before the compiled function"},
 	{id: "number-branch", format: "the marked line asks whether %s %s: an entry for each answer is normal", settled: true},
-	{id: "rounds", format: "the loop at the marked line is unrolled, so there is an entry for each number of rounds: keep these few, or leave the loop outside and compile its body"},
+	{id: "rounds", format: "the loop at the marked line is unrolled, so there is an entry for each number of rounds: keep these " +
+		"few, or leave the loop outside and compile its body"},
 	{id: "number", format: "the graph is specialised on %s %s: pass %[1]s as a tensor"},
-	{id: "number-constant", format: "the marked line needs %s as a number, so there is an entry for each value: keep them few", settled: true},
-	{id: "number-field", format: "the graph is specialised on the attribute %s %s: keep it in a tensor (a buffer), or hoist it out of the compiled function"},
+	{id: "number-constant", format: "the marked line needs %s as a number, so there is an entry for each value: keep them few",
+		settled: true},
+	{id: "number-field", format: "the graph is specialised on the attribute %s %s: keep it in a tensor (a buffer), or hoist it out " +
+		"of the compiled function"},
 	{id: "number-global", format: "the graph is specialised on the global %s %s: make it a tensor"},
 	{id: "number-captured", format: "the graph is specialised on the captured variable %s %s: make it a tensor"},
-	{id: "number-dynamic", format: "%s was baked in by the first compile and is now dynamic: new values do not recompile (an int that becomes 0 or 1 does), nothing to do", settled: true},
+	{id: "number-dynamic", format: "%s was baked in by the first compile and is now dynamic: new values do not recompile (an int " +
+		"that becomes 0 or 1 does), nothing to do", settled: true},
 	{
 		id: "number-asked",
 		format: "%s was baked in by the first compile and is now dynamic: only a value that answers a comparison with it " +
@@ -66,7 +81,8 @@ var goTexts = []goText{
 	},
 	{id: "number-one", format: "%s is dynamic in another entry, and 0 and 1 have an entry of their own: nothing to do", settled: true},
 	{id: "counter", format: "%s counts up with every call: keep the counter outside of the compiled function, or make it a tensor"},
-	{id: "counter-field", format: "%s is another number with every call: where it counts, keep it outside of the compiled function; where each module has its own, make it a tensor (a buffer)"},
+	{id: "counter-field", format: "%s is another number with every call: where it counts, keep it outside of the compiled function; " +
+		"where each module has its own, make it a tensor (a buffer)"},
 
 	{id: "size-branch", format: "the marked line branches on a size: an entry for each side is normal", settled: true},
 	{id: "small-size", format: "a size of 0 or 1 has an entry of its own: accept one entry more, or pass at least 2"},
@@ -76,7 +92,8 @@ var goTexts = []goText{
 			"hand over a fixed number of elements, or one tensor of them",
 	},
 	{id: "length", format: "loops over %s are unrolled: keep its length, or, where it holds tensors, stack them into one"},
-	{id: "keys", format: "the keys of %s change: give it all its keys before the first call, or change it outside of the compiled function"},
+	{id: "keys", format: "the keys of %s change: give it all its keys before the first call, or change it outside of the " +
+		"compiled function"},
 	{id: "type", format: "%s changes its type from %s: pass one type, or accept an entry for each"},
 	{id: "nil", format: "%s is sometimes nil: pass a value always, or accept two entries"},
 	{id: "nil-field", format: "%s is nil in one call and not in another: set it before the first call, or accept two entries"},
@@ -99,12 +116,20 @@ var goBreakTexts = []goBreakText{
 		text: "The body of torch.NoGrad breaks at %s, and no graph can go on under its mode: leave what that line does " +
 			"to the caller of the compiled function.",
 	},
-	{id: "grad", code: breaks.TensorBackward, context: "call of torch.Grad", text: "Gradients are computed between two graphs: where they are part of the result (a second derivative, an inner step) leave the call here, CreateGraph works across it; else compile what gives the loss and call Grad outside."},
-	{id: "bincount", code: breaks.DynamicShapeOperator, context: "operator bincount", text: "Where the number of classes is known, count with ScatterAdd: torch.Zeros(n).ScatterAdd(0, index, torch.Ones(...)), or sum a OneHot."},
+	{id: "grad", code: breaks.TensorBackward, context: "call of torch.Grad",
+		text: "Gradients are computed between two graphs: where they are part of the result (a second derivative, an inner step) " +
+			"leave the call here, CreateGraph works across it; else compile what gives the loss and call Grad outside."},
+	{id: "bincount", code: breaks.DynamicShapeOperator, context: "operator bincount",
+		text: "Where the number of classes is known, count with ScatterAdd: torch.Zeros(n).ScatterAdd(0, index, torch.Ones(...)), " +
+			"or sum a OneHot."},
 	{id: "nonzero", code: breaks.DynamicShapeOperator, context: "operator nonzero", text: selectStatic},
 	{id: "argwhere", code: breaks.DynamicShapeOperator, context: "operator argwhere", text: selectStatic},
-	{id: "branch-ends", code: breaks.DataDependentBranching, on: contextHas(breaks.SideEnds), text: "A side of this branch ends the program or panics, so Where cannot choose: return the condition, and check it after the call."},
-	{id: "branch-leaves", code: breaks.DataDependentBranching, on: contextHas(breaks.SideLeaves), text: "A side of this branch leaves the loop, so Where cannot choose: compile the body of the loop, and loop and check outside of it."},
+	{id: "branch-ends", code: breaks.DataDependentBranching, on: contextHas(breaks.SideEnds),
+		text: "A side of this branch ends the program or panics, so Where cannot choose: return the condition, and check it after " +
+			"the call."},
+	{id: "branch-leaves", code: breaks.DataDependentBranching, on: contextHas(breaks.SideLeaves),
+		text: "A side of this branch leaves the loop, so Where cannot choose: compile the body of the loop, and loop and check " +
+			"outside of it."},
 	{
 		id: "item-fails", code: breaks.TensorItem, on: contextHas(breaks.WayEnds),
 		text: "This line runs only where the program ends or panics: mend the branch that leads to it, and this break " +
@@ -121,9 +146,12 @@ var goBreakTexts = []goBreakText{
 			"loop and check outside of it.",
 	},
 	{id: "item-printed", code: breaks.TensorItem, on: printing, text: "Return the tensor, and print its number after the call."},
-	{id: "item-branch", code: breaks.TensorItem, on: branching, text: "The branch needs the number: compute both sides and choose with Where on the tensor, or decide before the call."},
+	{id: "item-branch", code: breaks.TensorItem, on: branching,
+		text: "The branch needs the number: compute both sides and choose with Where on the tensor, or decide before the call."},
 	{id: "item-returned", code: breaks.TensorItem, on: returning, text: "Return the tensor, and call Item on it in the caller."},
-	{id: "item-position", code: breaks.TensorItem, on: converting, text: "The number exists only after the graph: where it is a position, IndexSelect, Gather and IndexFill take the tensor as it is; else read it after the call."},
+	{id: "item-position", code: breaks.TensorItem, on: converting,
+		text: "The number exists only after the graph: where it is a position, IndexSelect, Gather and IndexFill take the tensor as " +
+			"it is; else read it after the call."},
 }
 
 const selectStatic = "Use a mask and Where instead of selecting elements, or NonzeroStatic where a bound on their number is known."

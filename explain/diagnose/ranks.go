@@ -29,7 +29,8 @@ func CompareRanks(r *explain.Report) {
 				other = r.Ranks[0].Rank + r.Ranks[1].Rank - rk.Rank
 			}
 			if other != rk.Rank {
-				rk.Diverged = append(rk.Diverged, differences(fn.text, work[rk.Rank].functions[fn.key], work[other].functions[fn.key], other)...)
+				rk.Diverged = append(rk.Diverged,
+					differences(fn.text, work[rk.Rank].functions[fn.key], work[other].functions[fn.key], other)...)
 			}
 		}
 	}
@@ -227,13 +228,15 @@ func differences(function string, mine, theirs *functionWork, other int) []strin
 		say("recompiles here alone: %s", s)
 	}
 	sameBreaks := Surplus(mine.breaks, theirs.breaks)+Surplus(theirs.breaks, mine.breaks) == ""
-	if a, b := Tallied(mine.outcomes), Tallied(theirs.outcomes); a != b && sameBreaks && listed(mine.recompiles) == listed(theirs.recompiles) {
+	if a, b := Tallied(mine.outcomes), Tallied(theirs.outcomes); a != b && sameBreaks &&
+		listed(mine.recompiles) == listed(theirs.recompiles) {
 		say("%s here, %s on rank %d", a, b, other)
 	}
 	if a, b := listed(mine.graphs), listed(theirs.graphs); a != b && sameBreaks && len(mine.recompiles) == len(theirs.recompiles) {
 		say("graphs of [%s] operators here, of [%s] on rank %d", opsWords(mine.graphs), opsWords(theirs.graphs), other)
 	}
-	if a, b := Tallied(mine.caches), Tallied(theirs.caches); a != b && (sameBreaks || Tallied(results(mine.caches)) != Tallied(results(theirs.caches))) {
+	if a, b := Tallied(mine.caches), Tallied(theirs.caches); a != b &&
+		(sameBreaks || Tallied(results(mine.caches)) != Tallied(results(theirs.caches))) {
 		say("caches: %s here, %s on rank %d", explain.OrNothing(a), explain.OrNothing(b), other)
 	}
 	return out

@@ -140,10 +140,12 @@ func NameWrapped(r *explain.Report) {
 
 // UnguardedEntry is the remark on what the entry of an RNN, GRU or LSTM does, which Dynamo
 // declines before it looks at the module.
-const UnguardedEntry = "the cache entry of an RNN, GRU or LSTM guards on no module: it may serve other modules of PyTorch that are compiled alone, which then run eagerly and leave no record"
+const UnguardedEntry = "the cache entry of an RNN, GRU or LSTM guards on no module: it may serve other modules of PyTorch that are " +
+	"compiled alone, which then run eagerly and leave no record"
 
 // SharedRows is the remark on what no trace tells of modules of PyTorch itself.
-const SharedRows = "modules of one class that the same line calls may share a row: they are told apart by the sizes of their parameters alone"
+const SharedRows = "modules of one class that the same line calls may share a row: they are told apart by the sizes of their " +
+	"parameters alone"
 
 // apart parts a wrapper's compiles by what they call; the first part is the frame itself.
 func wrappedFrames(fr *explain.Frame, r *explain.Report) []*explain.Frame {
@@ -236,7 +238,8 @@ func (w WrappedAs) numberAmong(parts []*wrappedPart) int {
 func otherThan(c *explain.Compile, p *wrappedPart, entries map[string]WrappedAs) bool {
 	return c.Recompile != nil && slices.ContainsFunc(c.Recompile.Failures, func(g explain.GuardFailure) bool {
 		entry, known := entries[g.Entry]
-		return known && g.Kind == "size" && heldByModule(g.Source) && strings.Contains(g.Source, "_parameters[") && len(p.Held) > 0 && sameHeld(p.Held, entry.Held) && entry.alike(p.WrappedAs)
+		return known && g.Kind == "size" && heldByModule(g.Source) && strings.Contains(g.Source, "_parameters[") &&
+			len(p.Held) > 0 && sameHeld(p.Held, entry.Held) && entry.alike(p.WrappedAs)
 	})
 }
 
@@ -286,10 +289,12 @@ func anotherModule(rc *explain.Recompile) (explain.Fix, bool) {
 		return explain.Fix{}, false
 	}
 	source := rc.Failures[0].Source
-	if !heldByModule(source) || !strings.Contains(source, "_parameters[") && !strings.Contains(source, "_buffers[") || !isTensorKind(rc.Failures[0].Kind) {
+	if !heldByModule(source) || !strings.Contains(source, "_parameters[") && !strings.Contains(source, "_buffers[") ||
+		!isTensorKind(rc.Failures[0].Kind) {
 		return explain.Fix{}, false
 	}
-	return explain.Fix{Text: "each module has an entry of its own, and all modules of PyTorch that are compiled alone share one list of entries with one limit: compile the function or the module that calls them"}, true
+	return explain.Fix{Text: "each module has an entry of its own, and all modules of PyTorch that are compiled alone share one " +
+		"list of entries with one limit: compile the function or the module that calls them"}, true
 }
 
 // wrappedName is what a report calls the callable.
@@ -384,7 +389,8 @@ func isIdentifier(s string) bool {
 // calls it: Dynamo drops the stacks of such graphs, which lie in PyTorch's own code.
 func placeKernels(r *explain.Report, c *explain.Compile, at logs.Pos) {
 	for _, k := range r.Kernels {
-		if len(k.Pos) == 0 && k.ID.Rank == c.ID.Rank && k.ID.Epoch == c.ID.Epoch && k.ID.Frame == c.ID.Frame && k.ID.Compile == c.ID.Compile {
+		if len(k.Pos) == 0 && k.ID.Rank == c.ID.Rank && k.ID.Epoch == c.ID.Epoch && k.ID.Frame == c.ID.Frame &&
+			k.ID.Compile == c.ID.Compile {
 			k.Pos = []logs.Pos{at}
 		}
 	}

@@ -30,7 +30,9 @@ func WrapperAdvice(r *explain.Report) []explain.Advice {
 				continue
 			}
 			switch {
-			case (b.Compile.Frame.Wraps != nil || explain.FrameworkFile(b.Compile.Frame.Pos.File) && explain.IsWrapper(b.Compile.Frame.Name)) && b.Compile.Status == explain.Empty && !reached[key]:
+			case (b.Compile.Frame.Wraps != nil ||
+				explain.FrameworkFile(b.Compile.Frame.Pos.File) && explain.IsWrapper(b.Compile.Frame.Name)) &&
+				b.Compile.Status == explain.Empty && !reached[key]:
 				seen[key] = true
 				text, fix := eagerCall(b)
 				out = addAdvice(

@@ -123,7 +123,8 @@ func TestRowsOfAdvice(t *testing.T) {
 
 // TestAdviceNamesNoGo: what a PyTorch program is told uses PyTorch's names.
 func TestAdviceNamesNoGo(t *testing.T) {
-	goNames := regexp.MustCompile(`\bWhere\(|\b(Cond|CopyFrom|GraphBreak|Item|Gather|IndexSelect|RequiresGrad_|MarkDynamic|Backward|goroutine|kw)\b`)
+	goNames := regexp.MustCompile(`\bWhere\(|\b(Cond|CopyFrom|GraphBreak|Item|Gather|IndexSelect|` +
+		`RequiresGrad_|MarkDynamic|Backward|goroutine|kw)\b`)
 	for _, row := range advice.Rows() {
 		if row.Go {
 			continue

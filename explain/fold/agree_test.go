@@ -29,11 +29,13 @@ func facts(r *explain.Report) string {
 	var out []string
 	for _, g := range r.Breaks {
 		b := g.Lead
-		out = append(out, fmt.Sprintf("break %s %s at %s:%d %s in %d places, %s: fix %q", b.Code, b.Title(), filepath.Base(b.Pos.File), b.Pos.Line, b.Pos.Func, len(g.Breaks), b.Fixability, g.Fix.Text))
+		out = append(out, fmt.Sprintf("break %s %s at %s:%d %s in %d places, %s: fix %q", b.Code, b.Title(),
+			filepath.Base(b.Pos.File), b.Pos.Line, b.Pos.Func, len(g.Breaks), b.Fixability, g.Fix.Text))
 	}
 	for _, rc := range r.Recompiles {
 		for _, g := range rc.Failures {
-			out = append(out, fmt.Sprintf("recompile of %s, entry %s: %s at line %d: fix %q", codeName(rc.Compile.Frame), g.Entry, explain.FailureText(&g), g.Pos.Line, rc.Fix.Text))
+			out = append(out, fmt.Sprintf("recompile of %s, entry %s: %s at line %d: fix %q", codeName(rc.Compile.Frame), g.Entry,
+				explain.FailureText(&g), g.Pos.Line, rc.Fix.Text))
 		}
 	}
 	for _, a := range r.Advice {
@@ -68,7 +70,8 @@ func TestTextTellsWhatTheTraceTells(t *testing.T) {
 			trace += ".log.zst"
 		}
 		want := facts(report(t, trace))
-		if got := facts(report(t, "../testdata/traces/pytorch-2.15/"+name+".txt.zst")); strings.ReplaceAll(got, partialSizes, "") != strings.ReplaceAll(want, partialSizes, "") {
+		if got := facts(report(t, "../testdata/traces/pytorch-2.15/"+name+".txt.zst")); strings.ReplaceAll(got, partialSizes,
+			"") != strings.ReplaceAll(want, partialSizes, "") {
 			t.Errorf("%s: the text against the trace:\n%s", name, lineDiff(want, got))
 		}
 		if len(want) < 200 {
@@ -167,8 +170,10 @@ var programFacts = map[string][]programFact{
 		{breaks.DictKeyChanged, 0, "dd", 1, "keys of a map changed: d", "sets of keys"},
 	},
 	"generate": {
-		{breaks.LengthChanged, 0, "wrapper", 1, "kwargs, expected 6", "comes with attention_mask"},                                   // the first token after a prompt
-		{breaks.SizeChanged, 0, "wrapper", 4, "kwargs['input_ids'] dim 1, expected 5, actual 9", "maybe_mark_dynamic(input_ids, 1)"}, // longer prompts, larger caches, two prompts
+		// the first token after a prompt
+		{breaks.LengthChanged, 0, "wrapper", 1, "kwargs, expected 6", "comes with attention_mask"},
+		// longer prompts, larger caches, two prompts
+		{breaks.SizeChanged, 0, "wrapper", 4, "kwargs['input_ids'] dim 1, expected 5, actual 9", "maybe_mark_dynamic(input_ids, 1)"},
 	},
 	"flex": {
 		{"GB0088", 35, "<module>", 2, "exception", "run it without torch.compile"},
@@ -184,8 +189,10 @@ var programFacts = map[string][]programFact{
 		{breaks.AttributeChanged, 0, "denoise", 6, "net.calls", "the compiled function"},
 		{breaks.SizeChanged, 0, "denoise", 1, "x dim 2, expected 16, actual 32", "mark_dynamic(x, 2)"},
 		{breaks.ValueChanged, 0, "step", 1, "t, expected 999", "t is an input from this compile on"},
-		{breaks.SizeChanged, 0, "step", 1, "x dim 2", "from this compile on it is open"},                                          // denoise, which calls it, runs eagerly
-		{breaks.SizeChanged, 0, "torch_dynamo_resume_in_step_at_59", 1, "x0 dim 2", "follows from the graph break at unet.py:59"}, // no caller knows x0
+		// denoise, which calls it, runs eagerly
+		{breaks.SizeChanged, 0, "step", 1, "x dim 2", "from this compile on it is open"},
+		// no caller knows x0
+		{breaks.SizeChanged, 0, "torch_dynamo_resume_in_step_at_59", 1, "x0 dim 2", "follows from the graph break at unet.py:59"},
 	},
 	"train_small": {
 		{"GB0170", 15, "loss_fn", 2, "branch on a tensor", "torch.where"},
@@ -199,7 +206,8 @@ var programFacts = map[string][]programFact{
 		{"GB0156", 1779, "_pre_forward", 4, "unsupported method", "no line of yours"}, // of torch/nn/parallel
 		{breaks.SizeChanged, 0, "forward", 2, "x dim 0, expected 8, actual 6", "mark_dynamic(x, 0)"},
 		{breaks.SizeChanged, 0, "inner", 2, "args[0] dim 0, expected 8, actual 6", ""}, // nothing of DDP's own wrapper is compiled
-		{breaks.SizeChanged, 0, "torch_dynamo_resume_in_forward_at_11", 1, "h dim 0, expected 8, actual 6", "follows from the graph break at ddp_train.py:11"},
+		{breaks.SizeChanged, 0, "torch_dynamo_resume_in_forward_at_11", 1, "h dim 0, expected 8, actual 6",
+			"follows from the graph break at ddp_train.py:11"},
 	},
 }
 
@@ -223,7 +231,8 @@ func TestReportsTellWhatTheProgramDoes(t *testing.T) {
 				switch delete(told, key); {
 				case !ok:
 					t.Errorf("%s: %s is not told", path, key)
-				case got.times != w.times || !strings.Contains(got.words, w.words) || !strings.Contains(got.fix, w.fix) || w.fix == "" && got.fix != "":
+				case got.times != w.times || !strings.Contains(got.words, w.words) || !strings.Contains(got.fix, w.fix) ||
+					w.fix == "" && got.fix != "":
 					t.Errorf("%s: %s: %+v, want %+v", path, key, got, w)
 				}
 			}
@@ -261,7 +270,8 @@ func toldFacts(r *explain.Report) map[string]*programFact {
 // empty is no flag.
 func TestAdviceOnLocals(t *testing.T) {
 	parent := &explain.Frame{Name: "f", Pos: logs.Pos{File: "/w/a.py", Line: 8}}
-	parent.Compiles = []*explain.Compile{{Frame: parent, Breaks: []*explain.Break{{Code: breaks.TimeFunction, Pos: logs.Pos{File: "/w/a.py", Line: 9, Code: "start  = time.time()"}}}}}
+	parent.Compiles = []*explain.Compile{{Frame: parent,
+		Breaks: []*explain.Break{{Code: breaks.TimeFunction, Pos: logs.Pos{File: "/w/a.py", Line: 9, Code: "start  = time.time()"}}}}}
 	resume := &explain.Frame{Name: "torch_dynamo_resume_in_f_at_9", Parent: parent, Pos: parent.Pos}
 	parent.Resumes = []*explain.Frame{resume}
 	for reason, want := range map[string]string{
@@ -306,14 +316,16 @@ func TestAdviceOnTheLine(t *testing.T) {
 		{breaks.DataDependentBranching, "if y is not None and torch.rand(()) < p:", "", "Draw the random number outside"},
 		{breaks.DataDependentBranching, "if x.sum() > 0: x = torch.rand(3)", "", "Compute both sides"},
 		{breaks.DataDependentBranching, "if h.isnan().any():", "", "Check the values outside"},
-		{"GB0155", `s = f"{y.sum()}"`, "Encountered graph break when converting / formatting an f-string value", "Format the string outside"},
+		{"GB0155", `s = f"{y.sum()}"`, "Encountered graph break when converting / formatting an f-string value",
+			"Format the string outside"},
 	} {
 		b := &explain.Break{Code: c.code, Raw: c.raw}
 		b.Pos.Code = c.line
 		if got := diagnose.FixBreak(b, "PyTorch 2.15.0").Text; !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %q", c.line, got)
 		}
-		if got := diagnose.FixBreak(b, "tcdbg 0.1").Text; strings.HasPrefix(got, "Leave") || strings.HasPrefix(got, "Draw") || strings.HasPrefix(got, "Check") || strings.HasPrefix(got, "Format") {
+		if got := diagnose.FixBreak(b, "tcdbg 0.1").Text; strings.HasPrefix(got, "Leave") || strings.HasPrefix(got, "Draw") ||
+			strings.HasPrefix(got, "Check") || strings.HasPrefix(got, "Format") {
 			t.Errorf("%s, in Go: %q", c.line, got)
 		}
 	}
@@ -351,7 +363,8 @@ func TestOneCauseHasOneName(t *testing.T) {
 		if !json.Valid(data.Bytes()) {
 			t.Fatalf("%s: no JSON", path)
 		}
-		forms := map[string]string{"HTML": explain.Squeeze(html.UnescapeString(page.String())), "JSON": explain.Squeeze(unquoted(data.String()))}
+		forms := map[string]string{"HTML": explain.Squeeze(html.UnescapeString(page.String())),
+			"JSON": explain.Squeeze(unquoted(data.String()))}
 		check := func(what string) {
 			told++
 			for form, all := range forms {
@@ -401,8 +414,10 @@ func unquoted(s string) string {
 // TestTextLogsOfGoPrograms: a text log does not name its engine; the program's
 // files do, and the advice is in their language.
 func TestTextLogsOfGoPrograms(t *testing.T) {
-	for file, want := range map[string]string{"/w/model.go": "compiler.MarkDynamic(x, 0)", "/w/model.py": "torch._dynamo.maybe_mark_dynamic(x, 0)"} {
-		r := foldText(t, "Recompiling function step in "+file+":40\n    triggered by the following guard failure(s):\n    - 0/0: tensor 'x' size mismatch at index 0. expected 4, actual 8\n")
+	for file, want := range map[string]string{"/w/model.go": "compiler.MarkDynamic(x, 0)",
+		"/w/model.py": "torch._dynamo.maybe_mark_dynamic(x, 0)"} {
+		r := foldText(t, "Recompiling function step in "+file+
+			":40\n    triggered by the following guard failure(s):\n    - 0/0: tensor 'x' size mismatch at index 0. expected 4, actual 8\n")
 		if len(r.Recompiles) != 1 || r.Recompiles[0].Complete || !strings.Contains(r.Recompiles[0].Fix.Text, want) {
 			t.Errorf("%s, of %s: %+v", file, r.Engine, r.Recompiles)
 		}
@@ -420,7 +435,8 @@ func TestNegatedGuards(t *testing.T) {
 			t.Errorf("%s: %q, %q", reason, g.Source, g.Expected)
 		}
 	}
-	if s := diagnose.FixValue("c.Steps", &explain.GuardFailure{Expected: "not > 3", Pos: logs.Pos{Code: "	if c.Steps > 3 {"}}).Text; !strings.Contains(s, "whether c.Steps > 3:") {
+	if s := diagnose.FixValue("c.Steps", &explain.GuardFailure{Expected: "not > 3",
+		Pos: logs.Pos{Code: "	if c.Steps > 3 {"}}).Text; !strings.Contains(s, "whether c.Steps > 3:") {
 		t.Error(s)
 	}
 }

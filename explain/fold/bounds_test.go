@@ -17,9 +17,11 @@ import (
 // kept, and the report says how many are not.
 func TestGuardsAreBounded(t *testing.T) {
 	const beyond = 3
-	line := `V1121 12:00:00.000000 7 torch/a.py:1] {"guard_added_fast": {"expr": "s0 > 1"}, "frame_id": %d, "frame_compile_id": 0, "attempt": 0}` + "\n"
+	line := `V1121 12:00:00.000000 7 torch/a.py:1] {"guard_added_fast": {"expr": "s0 > 1"}, "frame_id": %d, "frame_compile_id": 0, ` +
+		`"attempt": 0}` + "\n"
 	start := strings.ReplaceAll(line, `"guard_added_fast": {"expr": "s0 > 1"}`, `"dynamo_start": {"stack": []}`)
-	log := fmt.Sprintf(start+start, 0, 1) + strings.Repeat(fmt.Sprintf(line, 0), maxShapeGuards/2) + strings.Repeat(fmt.Sprintf(line, 1), maxShapeGuards/2+beyond)
+	log := fmt.Sprintf(start+start, 0, 1) + strings.Repeat(fmt.Sprintf(line, 0), maxShapeGuards/2) +
+		strings.Repeat(fmt.Sprintf(line, 1), maxShapeGuards/2+beyond)
 	st, err := logs.Open([]string{"-"}, logs.Options{Stdin: strings.NewReader(log)})
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,8 @@ import (
 // TestAdviceNamesTheCallee: as the line spells it, where it does.
 func TestAdviceNamesTheCallee(t *testing.T) {
 	for _, c := range []struct{ code, context, line, engine, want string }{
-		{breaks.SkippedFunction, "module: posix, qualname: getpid, skip reason: <missing reason>", "return x + os.getpid()", "PyTorch", "Call os.getpid before"},
+		{breaks.SkippedFunction, "module: posix, qualname: getpid, skip reason: <missing reason>", "return x + os.getpid()",
+			"PyTorch", "Call os.getpid before"},
 		{breaks.SkippedFunction, "module: a, qualname: C.f, skip reason: none", "y = make().f(x)", "PyTorch", "Call C.f outside"},
 		{breaks.SkippedFunction, "module: a, qualname: f.<locals>.g, skip reason: none", "y = g(x)", "PyTorch", "Call it outside"},
 		{breaks.SkippedFunction, "", "y = g(x)", "PyTorch", "Call it outside"},
@@ -71,7 +72,9 @@ func TestSizesThatCannotBeOpen(t *testing.T) {
 		if c.marked {
 			fr.Compiles = []*explain.Compile{failed}
 		}
-		rc := &explain.Recompile{Compile: &explain.Compile{Frame: fr}, Failures: []explain.GuardFailure{{Kind: breaks.SizeChanged, Source: "L['x']", Dim: c.dim, Expected: c.expected, Actual: c.actual}}}
+		rc := &explain.Recompile{Compile: &explain.Compile{Frame: fr},
+			Failures: []explain.GuardFailure{{Kind: breaks.SizeChanged, Source: "L['x']", Dim: c.dim, Expected: c.expected,
+				Actual: c.actual}}}
 		if got := diagnose.FixRecompile(rc, "PyTorch 2.15.0").Text; !strings.Contains(got, c.want) {
 			t.Errorf("%s -> %s, marked %v: %q, want %q", c.expected, c.actual, c.marked, got, c.want)
 		}
@@ -159,7 +162,10 @@ func TestRaisedOnTorchsBehalf(t *testing.T) {
 			stack += "  File \"" + file + "\", line " + strconv.Itoa(i+1) + ", in f\n    x\n"
 		}
 		last := c.files[len(c.files)-1] + ":" + strconv.Itoa(len(c.files))
-		text := "Graph break in user code at " + last + "\nGraph Break Reason: x:\n\nObserved exception\n  Explanation: e\n\n  Developer debug context: raised exception KeyError('k')\n\n For more details about this graph break, please visit: https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0088.html\n\nUser code traceback:\n" + stack
+		text := "Graph break in user code at " + last +
+			"\nGraph Break Reason: x:\n\nObserved exception\n  Explanation: e\n\n  Developer debug context: raised exception " +
+			"KeyError('k')\n\n For more details about this graph break, please visit: " +
+			"https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0088.html\n\nUser code traceback:\n" + stack
 		b := New(nil).newBreak(explain.ParseBreak(text), text)
 		if b.Code != breaks.ObservedPanic || b.Noise != c.noise {
 			t.Errorf("%v: %s, noise %v at %s", c.files, b.Code, b.Noise, b.Pos.File)
@@ -183,7 +189,8 @@ func TestWhoseLine(t *testing.T) {
 			"fundamental": "This graph break is fundamental - it is unlikely that Dynamo will ever be able to trace through your code.",
 		}[c.hint]
 		block := "type\n  Explanation: e\n  Hint: " + hint + "\n"
-		text := "Graph break in user code at " + c.file + ":1\nGraph Break Reason: x:\n\n" + block + "\n" + explain.ChainMark + "\n\n" + block
+		text := "Graph break in user code at " + c.file + ":1\nGraph Break Reason: x:\n\n" + block + "\n" + explain.ChainMark +
+			"\n\n" + block
 		b := New(nil).newBreak(explain.ParseBreak(text), text)
 		if len(b.Chained) != 1 {
 			t.Fatalf("%s: %d chained", c.file, len(b.Chained))

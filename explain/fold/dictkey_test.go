@@ -26,7 +26,8 @@ func TestKeyOfAGuardMayBeATuple(t *testing.T) {
 // PyTorch puts a hint after the name of a class that is a function's.
 func TestClassNameEndsBeforeTheHint(t *testing.T) {
 	var f explain.GuardFailure
-	if !explain.TypeMismatch("expected type of 'L['mods'][0]' to be <class 'function'> (HINT: type function), but found <class '__main__.Window'>", &f) || f.Expected != "function" || f.Actual != "__main__.Window" {
+	if !explain.TypeMismatch("expected type of 'L['mods'][0]' to be <class 'function'> (HINT: type function), but found <class "+
+		"'__main__.Window'>", &f) || f.Expected != "function" || f.Actual != "__main__.Window" {
 		t.Errorf("expected %q, actual %q", f.Expected, f.Actual)
 	}
 }
@@ -34,7 +35,8 @@ func TestClassNameEndsBeforeTheHint(t *testing.T) {
 // The hint to make a tensor of floats integers changes what the program computes.
 func TestHintThatChangesValuesIsNotShown(t *testing.T) {
 	hint := "Ensure the input tensor to `tolist()` is an integer type (e.g., int8, int16, int32, int64)."
-	if fix := diagnose.AdviseBreak(&advice.Finding{Kind: advice.Break, Code: breaks.TensorToList, Line: "if 3 in x.tolist():", Hints: []string{hint}}); fix.Text != "" {
+	if fix := diagnose.AdviseBreak(&advice.Finding{Kind: advice.Break, Code: breaks.TensorToList, Line: "if 3 in x.tolist():",
+		Hints: []string{hint}}); fix.Text != "" {
 		t.Errorf("%q is advised", fix.Text)
 	}
 }

@@ -552,7 +552,8 @@ func (m *metrics) skipped(c *compile) bool {
 
 // hitLimit says whether the frame was compiled as often as is allowed.
 func (m *metrics) hitLimit() bool {
-	return strings.HasPrefix(m.failReason, "Dynamo recompile limit exceeded") || strings.HasPrefix(m.failReason, "Dynamo cache limit exceeded") ||
+	return strings.HasPrefix(m.failReason, "Dynamo recompile limit exceeded") ||
+		strings.HasPrefix(m.failReason, "Dynamo cache limit exceeded") ||
 		m.failType == "CacheLimitExceeded" || m.failType == "RecompileLimitExceeded"
 }
 

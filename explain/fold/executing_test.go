@@ -15,7 +15,8 @@ func TestFailedTrace(t *testing.T) {
 		t.Fatalf("%d failures", len(r.Failures))
 	}
 	f := r.Failures[0]
-	if got := strings.Join(f.Details(), "; "); f.Pos.Line != 23 || f.Pos.Func != "f" || f.Pos.Code != "return odd(y).cos()" || got != "RuntimeError: no shape the third time; in mine.odd.default" {
+	if got := strings.Join(f.Details(), "; "); f.Pos.Line != 23 || f.Pos.Func != "f" || f.Pos.Code != "return odd(y).cos()" ||
+		got != "RuntimeError: no shape the third time; in mine.odd.default" {
 		t.Errorf("at %+v: %s", f.Pos, got)
 	}
 	stages := r.Graphs[0].Stages
@@ -34,8 +35,9 @@ func TestFailedTrace(t *testing.T) {
 // TestExecuting: messages without a target or a stack say what they have.
 func TestExecuting(t *testing.T) {
 	for reason, want := range map[string]string{
-		"E: x\n\nWhile executing %mul : [num_users=1] = call_function[target=torch.ops.aten.mul.Tensor](args = (%a, 2), kwargs = {})": "aten.mul.Tensor",
-		"E: x\n\nWhile executing %sub_mod : [num_users=1] = weird":                                                                    "sub_mod",
+		"E: x\n\nWhile executing %mul : [num_users=1] = call_function[target=torch.ops.aten.mul.Tensor](args = (%a, 2), kwargs = " +
+			"{})": "aten.mul.Tensor",
+		"E: x\n\nWhile executing %sub_mod : [num_users=1] = weird": "sub_mod",
 		"E: x": "",
 	} {
 		op, stack, ok := explain.Executing(reason)
@@ -48,7 +50,8 @@ func TestExecuting(t *testing.T) {
 // TestLoweringFailed: an operator that Inductor has no working rule for fails at the
 // line that its error was found from, not at the head of the function.
 func TestLoweringFailed(t *testing.T) {
-	reason := "LoweringException: RuntimeError: tanh is broken\n  target: aten.tanh.default\n  args[0]: TensorBox(StorageBox(\n  ))\nFound from : \n   File \"/w/m.py\", line 61, in loss\n    return (x.tanh() * 3).sum()\n            ^^^^^^^^\n"
+	reason := "LoweringException: RuntimeError: tanh is broken\n  target: aten.tanh.default\n  args[0]: TensorBox(StorageBox(\n  " +
+		"))\nFound from : \n   File \"/w/m.py\", line 61, in loss\n    return (x.tanh() * 3).sum()\n            ^^^^^^^^\n"
 	op, stack, ok := explain.Executing(reason)
 	if !ok || op != "aten.tanh.default" || len(stack) != 1 || stack[0].Line != 61 || stack[0].Code != "return (x.tanh() * 3).sum()" {
 		t.Errorf("%q at %+v, %v", op, stack, ok)

@@ -19,18 +19,21 @@ func TestExportedModel(t *testing.T) {
 		t.Fatalf("%d frames, %d kernels, %d failures", len(r.Frames), len(r.Kernels), len(r.Failures))
 	}
 	model := r.Frames[0]
-	if model.Name != "exported model" || model.Pos.Line != 12 || model.Status != explain.Compiled || model.Compiles[0].Seconds < 30 || model.Compiles[0].Seconds > 40 {
+	if model.Name != "exported model" || model.Pos.Line != 12 || model.Status != explain.Compiled ||
+		model.Compiles[0].Seconds < 30 || model.Compiles[0].Seconds > 40 {
 		t.Errorf("%s at %+v, %s, %v s", model.Name, model.Pos, model.Status, model.Compiles[0].Seconds)
 	}
 	if ops := strings.Join(model.Compiles[0].Graph.Ops, " "); !strings.Contains(ops, "aten.addmm.default aten.relu.default") {
 		t.Errorf("operators %s", ops)
 	}
-	if x := r.Kernels[0]; x.Name != "aoti_torch_cpu_addmm_out" || x.Lang != "extern" || !strings.Contains(x.Load(), "aoti_torch_cpu_addmm_out(") {
+	if x := r.Kernels[0]; x.Name != "aoti_torch_cpu_addmm_out" || x.Lang != "extern" ||
+		!strings.Contains(x.Load(), "aoti_torch_cpu_addmm_out(") {
 		t.Errorf("library kernel %+v: %s", x, x.Load())
 	}
 	k := r.Kernels[2]
 	source := k.Load()
-	if strings.Join(k.Ops, " ") != "_softmax relu" || !strings.HasPrefix(source, `extern "C"  void  `+k.Name+"(") || !strings.HasSuffix(strings.TrimSpace(source), "\n}") {
+	if strings.Join(k.Ops, " ") != "_softmax relu" || !strings.HasPrefix(source, `extern "C"  void  `+k.Name+"(") ||
+		!strings.HasSuffix(strings.TrimSpace(source), "\n}") {
 		t.Errorf("kernel %s of %v:\n%s", k.Name, k.Ops, source)
 	}
 	f := r.Failures[0] // the second export of it, without Dynamo, is the other
@@ -61,7 +64,8 @@ func TestFailedExports(t *testing.T) {
 	for _, f := range r.Failures {
 		got = append(got, fmt.Sprintf("%s: %s:%d", f.What(), f.Pos.Func, f.Pos.Line))
 	}
-	want := "error: tracing stopped after torch.ops.aten.item.default; the error is not in the trace: forward:21|GB0170 Unsupported: branch on a tensor's value: forward:21"
+	want := "error: tracing stopped after torch.ops.aten.item.default; the error is not in the trace: forward:21|GB0170 " +
+		"Unsupported: branch on a tensor's value: forward:21"
 	if s := strings.Join(got, "|"); s != want {
 		t.Errorf("%s\nwant %s", s, want)
 	}

@@ -21,7 +21,9 @@ import (
 func fakeFailure(said string) *explain.Failure {
 	return &explain.Failure{
 		Type: "TorchRuntimeError", Code: "GB4315",
-		Reason: "RuntimeError when making fake tensor call\n  Explanation: Dynamo failed to run FX node with fake tensors: call_function <built-in function matmul>(*(FakeTensor(..., size=(3, 4)), FakeTensor(..., device='cuda:0', size=(5,))), **{}): got " + said +
+		Reason: "RuntimeError when making fake tensor call\n  Explanation: Dynamo failed to run FX node with fake tensors: " +
+			"call_function <built-in function matmul>(*(FakeTensor(..., size=(3, 4)), FakeTensor(..., device='cuda:0', size=(5,))), " +
+			"**{}): got " + said +
 			"\n  Hint: Your code may result in an error when running in eager. Please double check.\n\n  Developer debug context: \n",
 		Hints: []string{"Your code may result in an error when running in eager. Please double check."},
 	}
@@ -76,7 +78,8 @@ func TestBackendAdvice(t *testing.T) {
 // TestFailureHasTheWordsOfItsBreak: text, HTML and JSON call a failure what they
 // call a break of the same cause.
 func TestFailureHasTheWordsOfItsBreak(t *testing.T) {
-	f := &explain.Failure{Type: "Unsupported", Code: breaks.BuiltinPrint, Reason: "Failed to trace builtin operator", Context: "builtin open [] False"}
+	f := &explain.Failure{Type: "Unsupported", Code: breaks.BuiltinPrint, Reason: "Failed to trace builtin operator",
+		Context: "builtin open [] False"}
 	words := (&explain.Break{Code: f.Code, Context: f.Context}).Title()
 	if !strings.Contains(words, "built-in open") || f.Title() != words {
 		t.Fatalf("%q against %q", f.Title(), words)
@@ -101,9 +104,14 @@ func TestBrokenConstraint(t *testing.T) {
 	id := `, "frame_id": 1, "frame_compile_id": 0, "attempt": 0}` + "\n"
 	r := foldText(t, head+`{"str": ["/w/m.py", 0]}`+"\n"+
 		head+`{"dynamo_start": {"stack": [{"line": 6, "name": "g", "filename": 0}]}`+id+
-		head+`{"symbolic_shape_specialization": {"symbol": "s8", "sources": ["L['x'].size()[0]"], "value": "6", "reason": "solved", "user_stack": [{"line": 8, "name": "g", "filename": 0, "loc": "if x.shape[0] == 6:"}]}`+id+
-		head+`{"symbolic_shape_specialization": {"symbol": "s7", "sources": ["L['y'].size()[1]"], "value": "3", "reason": "solved", "user_stack": [{"line": 7, "name": "g", "filename": 0}]}`+id+
-		head+`{"compilation_metrics": {"co_name": "g", "co_filename": "/w/m.py", "co_firstlineno": 6, "fail_type": "ConstraintViolationError", "fail_reason": "Constraints violated (L['x'].size()[0])! For more information, run with TORCH_LOGS.\n  - You marked L['x'].size()[0] as dynamic but your code specialized it to be a constant (6). If you're using mark_dynamic, remove it."}`+id)
+		head+`{"symbolic_shape_specialization": {"symbol": "s8", "sources": ["L['x'].size()[0]"], "value": "6", "reason": "solved", `+
+		`"user_stack": [{"line": 8, "name": "g", "filename": 0, "loc": "if x.shape[0] == 6:"}]}`+id+
+		head+`{"symbolic_shape_specialization": {"symbol": "s7", "sources": ["L['y'].size()[1]"], "value": "3", "reason": "solved", `+
+		`"user_stack": [{"line": 7, "name": "g", "filename": 0}]}`+id+
+		head+`{"compilation_metrics": {"co_name": "g", "co_filename": "/w/m.py", "co_firstlineno": 6, "fail_type": `+
+		`"ConstraintViolationError", "fail_reason": "Constraints violated (L['x'].size()[0])! For more information, run with `+
+		`TORCH_LOGS.\n  - You marked L['x'].size()[0] as dynamic but your code specialized it to be a constant (6). If you're using `+
+		`mark_dynamic, remove it."}`+id)
 	if len(r.Failures) != 1 {
 		t.Fatalf("%d failures", len(r.Failures))
 	}
@@ -196,7 +204,8 @@ func TestOperatorThatFailedInOldReleases(t *testing.T) {
 	r := foldText(t, `V1121 12:00:00.000000 7 torch/a.py:1] {"dynamo_start": {"stack": []}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0}
 V1121 12:00:00.000000 7 torch/a.py:1] {"compilation_metrics": {"co_name": "g", "fail_type": "TorchRuntimeError", "fail_reason": "Failed running call_function <built-in function matmul>(*(FakeTensor(..., size=(3, 4)), FakeTensor(..., size=(5, 6))), **{}):\na and b must have\nthe same\n\nfrom user code:\n"}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0}
 `)
-	if f := r.Failures[0]; f.Code != explain.OperatorFailed || strings.Join(f.Details(), "|") != "a and b must have the same, in matmul(tensor[3, 4], tensor[5, 6])" {
+	if f := r.Failures[0]; f.Code != explain.OperatorFailed ||
+		strings.Join(f.Details(), "|") != "a and b must have the same, in matmul(tensor[3, 4], tensor[5, 6])" {
 		t.Errorf("%s %q", f.Code, f.Details())
 	}
 }
@@ -205,7 +214,8 @@ V1121 12:00:00.000000 7 torch/a.py:1] {"compilation_metrics": {"co_name": "g", "
 // element is neither.
 func TestArgumentsOfOldReleases(t *testing.T) {
 	for reason, want := range map[string]string{
-		"L['s'] == 'a'": breaks.ValueChanged, "s == 'a'": breaks.ValueChanged, "L['self'].n == 3": breaks.AttributeChanged, "L['d']['n'] == 3": breaks.ValueChanged,
+		"L['s'] == 'a'": breaks.ValueChanged, "s == 'a'": breaks.ValueChanged, "L['self'].n == 3": breaks.AttributeChanged,
+		"L['d']['n'] == 3": breaks.ValueChanged,
 	} {
 		if g := explain.ParseReason("0/0: " + reason); g.Kind != want {
 			t.Errorf("%s: %s, want %s", reason, g.Kind, want)
@@ -215,7 +225,10 @@ func TestArgumentsOfOldReleases(t *testing.T) {
 
 // TestStackAloneIsNoBreak: the warning on item() has a stack, the break comes after.
 func TestStackAloneIsNoBreak(t *testing.T) {
-	r := foldText(t, "Graph break: from user code at:\n  File \"/w/m.py\", line 33, in item\n    def item(x):return x*x.sum().item()\n\n\nGraph break in user code at /w/m.py:33\nGraph Break Reason: Encountered graph break when attempting to trace CALL: a function call, e.g. f(x, y):\n\nUnsupported Tensor.item() call with capture_scalar_outputs=False\n  Explanation: no.\n\nUser code traceback:\n  File \"/w/m.py\", line 33, in item\n    def item(x):return x*x.sum().item()\n")
+	r := foldText(t, "Graph break: from user code at:\n  File \"/w/m.py\", line 33, in item\n    def item(x):return "+
+		"x*x.sum().item()\n\n\nGraph break in user code at /w/m.py:33\nGraph Break Reason: Encountered graph break when attempting "+
+		"to trace CALL: a function call, e.g. f(x, y):\n\nUnsupported Tensor.item() call with capture_scalar_outputs=False\n  "+
+		"Explanation: no.\n\nUser code traceback:\n  File \"/w/m.py\", line 33, in item\n    def item(x):return x*x.sum().item()\n")
 	if r.Totals.Breaks != 1 || r.Breaks[0].Lead.Code != "GB0124" {
 		t.Errorf("%d breaks", r.Totals.Breaks)
 	}
@@ -229,7 +242,8 @@ func TestFailuresInComparisons(t *testing.T) {
 		fr.Compiles = []*explain.Compile{{Frame: fr, Status: explain.Failed}}
 		r := &explain.Report{Frames: []*explain.Frame{fr}, Caches: []explain.CacheEvent{{Cache: "fx_graph", Hit: hit}}}
 		if line > 0 {
-			r.Failures = []*explain.Failure{{Type: "TorchRuntimeError", Code: explain.OperatorFailed, Frame: "g", Pos: logs.Pos{File: "/w/m.py", Line: line, Code: "return x @ y"}}}
+			r.Failures = []*explain.Failure{{Type: "TorchRuntimeError", Code: explain.OperatorFailed, Frame: "g",
+				Pos: logs.Pos{File: "/w/m.py", Line: line, Code: "return x @ y"}}}
 		}
 		return r
 	}
@@ -279,7 +293,8 @@ func TestCheckNamesFailures(t *testing.T) {
 	if err := gate.WriteViolations(&b, gate.Check(report(t, "../testdata/traces/pytorch-2.15/mark_dynamic.log.zst"), l, nil)); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"max-failures: 2 failures, at most 1 allowed", "failure: mark_dynamic.py:8 in g: g failed: ConstraintViolationError: size 0 of x", "maybe_mark_dynamic(x, 0)"} {
+	for _, want := range []string{"max-failures: 2 failures, at most 1 allowed",
+		"failure: mark_dynamic.py:8 in g: g failed: ConstraintViolationError: size 0 of x", "maybe_mark_dynamic(x, 0)"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("lacks %q:\n%s", want, b.String())
 		}
@@ -290,8 +305,10 @@ func TestCheckNamesFailures(t *testing.T) {
 // and its next error, are not of it.
 func TestErrorsThatFollowEachOther(t *testing.T) {
 	link := " For more details about this graph break, please visit: https://meta-pytorch.github.io/compile-graph-break-site/gb/gb%s.html\n"
-	r := foldText(t, "===== gen\nEXC <class 'torch._dynamo.exc.Unsupported'> Attempt to trace generator\n  Explanation: Generators cannot be compiled.\n\n  Developer debug context: \n\n"+fmt.Sprintf(link, "0003")+
-		"===== loop\nEXC <class 'torch._dynamo.exc.Unsupported'> Data-dependent branching\n  Explanation: Detected data-dependent branching.\n\n  Developer debug context: x\n\n"+fmt.Sprintf(link, "0170")+
+	r := foldText(t, "===== gen\nEXC <class 'torch._dynamo.exc.Unsupported'> Attempt to trace generator\n  Explanation: Generators "+
+		"cannot be compiled.\n\n  Developer debug context: \n\n"+fmt.Sprintf(link, "0003")+
+		"===== loop\nEXC <class 'torch._dynamo.exc.Unsupported'> Data-dependent branching\n  Explanation: Detected data-dependent "+
+		"branching.\n\n  Developer debug context: x\n\n"+fmt.Sprintf(link, "0170")+
 		"\nfrom user code:\n   File \"/w/m.py\", line 44, in loop\n    if x.mean()>i:x=x*2\n")
 	if len(r.Failures) != 2 || r.Failures[0].Code != "GB0003" || r.Failures[1].Code != "GB0170" || r.Failures[1].Pos.Line != 44 {
 		for _, f := range r.Failures {

@@ -140,8 +140,10 @@ func New(store *logs.Store) *Fold {
 	return &Fold{
 		store: store, byKind: map[string]int64{}, frames: map[frameKey]*explain.Frame{}, compiles: map[compileKey]*compile{},
 		ranks: map[int]*rankState{}, symIndex: map[symbolKey]*explain.Symbol{}, sums: map[string]*explain.PhaseSum{},
-		fusing: map[explain.ID]*explain.Fusion{}, kernels: map[kernelKey]*explain.Kernel{}, strings: map[string]string{}, traced: map[int]bool{}, exporting: map[int]*compile{}, described: map[compileKey]bool{}, stopped: map[int]bool{}, calibrated: map[int]bool{},
-		dirty: true, maxHeld: maxHeld,
+		fusing: map[explain.ID]*explain.Fusion{}, kernels: map[kernelKey]*explain.Kernel{}, strings: map[string]string{},
+		traced: map[int]bool{}, exporting: map[int]*compile{}, described: map[compileKey]bool{}, stopped: map[int]bool{},
+		calibrated: map[int]bool{},
+		dirty:      true, maxHeld: maxHeld,
 	}
 }
 
@@ -324,7 +326,8 @@ var stageSuffixes = []string{"_pre_grad", "_post_grad", "_graph", "_pre_pass", "
 // 2.14 writes an artifact for each.
 var runtimeWrappers = map[string]bool{
 	"runtime_wrapper_orchestration": true, "output_alias_wrapper": true, "mutation_epilogue": true, "functionalized_rng_wrapper": true,
-	"effect_tokens_wrapper": true, "dedup_wrapper": true, "synthetic_base_wrapper": true, "debug_assert_wrapper": true, "compiled_fn_wrapper": true,
+	"effect_tokens_wrapper": true, "dedup_wrapper": true, "synthetic_base_wrapper": true, "debug_assert_wrapper": true,
+	"compiled_fn_wrapper":       true,
 	"compiled_function_forward": true, "compiled_function_backward": true, "backward_prologue": true, "backward_epilogue": true,
 }
 

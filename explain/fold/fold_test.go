@@ -32,27 +32,39 @@ func engineRun(w *logs.Writer) {
 	pos := logs.Pos{File: "/u/model.go", Line: 12, Col: 5, EndCol: 9, Func: "bar", Code: "if b.Sum().Lt(0).Bool() {"}
 	w.Emit(logs.Artifact(logs.NoCompile, logs.RunInfo{Tcdbg: "0.1", Program: "model.go", Args: []string{"-x"}}))
 	frame := func(f, c int, name string, parent int) {
-		w.Emit(logs.Out{Kind: "dynamo_start", ID: id(f, c), Meta: map[string]any{"stack": w.Stack([]logs.Frame{{File: "/u/model.go", Line: 30, Name: "main"}, {File: "/u/model.go", Line: 10, Name: name}})}})
-		w.Emit(logs.Artifact(id(f, c), logs.FrameInfo{Name: name, Pos: logs.Pos{File: "/u/model.go", Line: 10 + f, Func: name}, Parent: parent}))
+		w.Emit(logs.Out{Kind: "dynamo_start", ID: id(f, c),
+			Meta: map[string]any{"stack": w.Stack([]logs.Frame{{File: "/u/model.go", Line: 30, Name: "main"},
+				{File: "/u/model.go", Line: 10, Name: name}})}})
+		w.Emit(logs.Artifact(id(f, c), logs.FrameInfo{Name: name, Pos: logs.Pos{File: "/u/model.go", Line: 10 + f, Func: name},
+			Parent: parent}))
 	}
 	done := func(f, c int, s float64, ops int) {
-		w.Emit(logs.Out{Kind: "compilation_metrics", ID: id(f, c), Meta: map[string]any{"guard_count": 1, "has_guarded_code": true, "graph_op_count": ops, "entire_frame_compile_time_s": s}})
+		w.Emit(logs.Out{Kind: "compilation_metrics", ID: id(f, c),
+			Meta: map[string]any{"guard_count": 1, "has_guarded_code": true, "graph_op_count": ops, "entire_frame_compile_time_s": s}})
 	}
 	graph := func(f, c int) {
-		w.Emit(logs.Out{Kind: "dynamo_output_graph", ID: id(f, c), Payload: []byte("class GraphModule(torch.nn.Module):\n    def forward(self, L_a_: \"f32[8][1]cpu\"):\n        l_a_ = L_a_\n\n        # File: /u/model.go:11 in bar, code: a.Abs()\n        abs_1: \"f32[8][1]cpu\" = torch.abs(l_a_);  l_a_ = None\n        return (abs_1,)\n")})
+		w.Emit(logs.Out{Kind: "dynamo_output_graph", ID: id(f, c),
+			Payload: []byte("class GraphModule(torch.nn.Module):\n    def forward(self, L_a_: \"f32[8][1]cpu\"):\n        l_a_ = " +
+				"L_a_\n\n        # File: /u/model.go:11 in bar, code: a.Abs()\n        abs_1: \"f32[8][1]cpu\" = torch.abs(l_a_);  " +
+				"l_a_ = None\n        return (abs_1,)\n")})
 		w.Emit(logs.Artifact(id(f, c), logs.GraphCode{Name: "g", Go: "func g() {}", Table: "opcode ...", Ops: []string{"abs"}}))
 	}
 	frame(0, 0, "bar", -1)
-	w.Emit(logs.Text(id(0, 0), "dynamo_graph_break_reason", "Graph break in user code at /u/model.go:12\nGraph Break Reason: Data-dependent branching\n  Explanation: own words\n\n For more details about this graph break, please visit: x/gb/gb0170.html\n"))
+	w.Emit(logs.Text(id(0, 0), "dynamo_graph_break_reason",
+		"Graph break in user code at /u/model.go:12\nGraph Break Reason: Data-dependent branching\n  Explanation: own words\n\n For "+
+			"more details about this graph break, please visit: x/gb/gb0170.html\n"))
 	w.Emit(logs.Artifact(id(0, 0), logs.Break{
-		Code: breaks.DataDependentBranching, Type: "Data-dependent branching", Fixability: "fixable by you", Pos: pos, Stack: []logs.Pos{{File: "/u/model.go", Line: 30, Func: "main"}, pos},
+		Code: breaks.DataDependentBranching, Type: "Data-dependent branching", Fixability: "fixable by you", Pos: pos,
+		Stack: []logs.Pos{{File: "/u/model.go", Line: 30, Func: "main"}, pos},
 		Value: []logs.Pos{{Line: 12, Func: "Sum"}}, Before: []string{"abs"}, Frame: "bar", Resume: "torch_dynamo_resume_in_bar_at_12",
 	}))
 	graph(0, 0)
 	w.Emit(logs.Artifact(id(0, 0), logs.Guards{Guards: []logs.Guard{{Source: "L['a']", Kind: "TENSOR_MATCH", Text: "size=[8]"}}}))
-	w.Emit(logs.Out{Kind: "inductor_output_code", ID: id(0, 0), Meta: map[string]string{"filename": "tc_entry_g.c"}, Payload: []byte("void k(void) {\n}\n")})
+	w.Emit(logs.Out{Kind: "inductor_output_code", ID: id(0, 0), Meta: map[string]string{"filename": "tc_entry_g.c"},
+		Payload: []byte("void k(void) {\n}\n")})
 	w.Emit(logs.Artifact(id(0, 0), logs.Provenance{Graph: "g", Kernels: []logs.Kernel{
-		{Name: "fused_abs_0", Graph: "g", Ops: []string{"abs"}, Bytes: 64, From: 1, To: 2, Lines: []logs.KernelLine{{Line: 1, Nodes: []string{"abs_1"}, Pos: []logs.Pos{pos}}}},
+		{Name: "fused_abs_0", Graph: "g", Ops: []string{"abs"}, Bytes: 64, From: 1, To: 2,
+			Lines: []logs.KernelLine{{Line: 1, Nodes: []string{"abs_1"}, Pos: []logs.Pos{pos}}}},
 		{Name: "aten.mm", Extern: true, Reason: "no template", Ops: []string{"mm"}},
 	}}))
 	w.Emit(logs.Artifact(id(0, 0), logs.Schedule{Graph: "g_forward", Code: "forward", Ops: []string{"abs", "add"}}))
@@ -72,7 +84,9 @@ func engineRun(w *logs.Writer) {
 	}}}))
 	frame(0, 1, "bar", -1)
 	done(0, 1, 0.1, 1)
-	w.Emit(logs.Artifact(logs.NoCompile, logs.Aggregate{Frames: []logs.FrameCalls{{Frame: 0, Calls: 5, Hits: 3, EagerOps: 0}, {Frame: 1, Calls: 5, Hits: 4, EagerOps: 2}}, Kernels: []logs.KernelTime{{Graph: "g", Kernel: "fused_abs_0", Calls: 50, Timed: 5, Nanos: 100}}}))
+	w.Emit(logs.Artifact(logs.NoCompile, logs.Aggregate{Frames: []logs.FrameCalls{{Frame: 0, Calls: 5, Hits: 3, EagerOps: 0},
+		{Frame: 1, Calls: 5, Hits: 4, EagerOps: 2}},
+		Kernels: []logs.KernelTime{{Graph: "g", Kernel: "fused_abs_0", Calls: 50, Timed: 5, Nanos: 100}}}))
 	w.Emit(logs.Artifact(logs.NoCompile, logs.State{State: "exited", Code: 0}))
 }
 
@@ -81,7 +95,8 @@ func engineRun(w *logs.Writer) {
 func TestEngineRun(t *testing.T) {
 	r := traceOf(t, engineRun)
 	n := r.Totals
-	if n.UnexplainedRecords != 0 || n.Frames != 2 || n.Compiles != 3 || n.Graphs != 2 || n.Breaks != 1 || n.Recompiles != 1 || n.Kernels != 1 {
+	if n.UnexplainedRecords != 0 || n.Frames != 2 || n.Compiles != 3 || n.Graphs != 2 || n.Breaks != 1 || n.Recompiles != 1 ||
+		n.Kernels != 1 {
 		t.Errorf("totals %+v", n)
 	}
 	if r.Engine != "tcdbg 0.1" || r.Live || r.State.State != "exited" {
@@ -92,7 +107,8 @@ func TestEngineRun(t *testing.T) {
 		t.Errorf("frame %+v", bar)
 	}
 	g := r.Breaks[0]
-	if b := g.Lead; b.Pos.Col != 5 || b.Outcome != "resumed" || b.After == nil || b.Fixability != "fixable by you" || g.EagerOps != 2 || g.Seconds != 0.25 {
+	if b := g.Lead; b.Pos.Col != 5 || b.Outcome != "resumed" || b.After == nil || b.Fixability != "fixable by you" ||
+		g.EagerOps != 2 || g.Seconds != 0.25 {
 		t.Errorf("break %+v in %+v", b, g)
 	}
 	rc := r.Recompiles[0]
@@ -103,14 +119,16 @@ func TestEngineRun(t *testing.T) {
 		t.Errorf("advice %q, want %q", rc.Fix.Text, want)
 	}
 	k := r.Kernels[0]
-	if k.Load() != "void k(void) {\n}\n" || k.Nanos != 100 || k.Timed != 5 || k.Calls != 50 || k.RunNanos() != 1000 || k.Lang != "c" || r.Kernels[1].Lang != "extern" {
+	if k.Load() != "void k(void) {\n}\n" || k.Nanos != 100 || k.Timed != 5 || k.Calls != 50 || k.RunNanos() != 1000 ||
+		k.Lang != "c" || r.Kernels[1].Lang != "extern" {
 		t.Errorf("kernel %+v", k)
 	}
 	if len(r.Fusions) != 2 {
 		t.Fatalf("%d lists of decisions for a forward and a backward", len(r.Fusions))
 	}
 	fu, back := r.Fusions[0], r.Fusions[1]
-	if fu.Graph != "g_forward" || fu.Before != 2 || fu.After != 1 || len(fu.Steps) != 1 || len(fu.Ops) != 2 || back.Before != 2 || back.After != 2 || back.Seq <= fu.Seq {
+	if fu.Graph != "g_forward" || fu.Before != 2 || fu.After != 1 || len(fu.Steps) != 1 || len(fu.Ops) != 2 || back.Before != 2 ||
+		back.After != 2 || back.Seq <= fu.Seq {
 		t.Errorf("decisions %+v, %+v", fu, back)
 	}
 	if s, ok := back.Start(); !ok || s.Code != "backward" {
@@ -211,8 +229,12 @@ type program struct {
 func traceOfProgram(t testing.TB, list []program) *explain.Report {
 	return traceOf(t, func(w *logs.Writer) {
 		for i, p := range list {
-			w.Emit(logs.Out{Kind: "dynamo_start", ID: id(i, 0), Meta: map[string]any{"stack": w.Stack([]logs.Frame{{File: "/u/m.py", Line: p.line - 1, Name: p.fn}})}})
-			w.Emit(logs.Text(id(i, 0), "dynamo_graph_break_reason", fmt.Sprintf("Graph break in user code at /u/m.py:%d\nGraph Break Reason: Encountered graph break when attempting to trace CALL: a function call, e.g. f(x, y):\n\nFailed to trace builtin operator\n  Explanation: x\n\nUser code traceback:\n  File \"/u/m.py\", line %d, in %s\n    %s\n", p.line, p.line, p.fn, p.code)))
+			w.Emit(logs.Out{Kind: "dynamo_start", ID: id(i, 0),
+				Meta: map[string]any{"stack": w.Stack([]logs.Frame{{File: "/u/m.py", Line: p.line - 1, Name: p.fn}})}})
+			w.Emit(logs.Text(id(i, 0), "dynamo_graph_break_reason",
+				fmt.Sprintf("Graph break in user code at /u/m.py:%d\nGraph Break Reason: Encountered graph break when attempting to "+
+					"trace CALL: a function call, e.g. f(x, y):\n\nFailed to trace builtin operator\n  Explanation: x\n\nUser code "+
+					"traceback:\n  File \"/u/m.py\", line %d, in %s\n    %s\n", p.line, p.line, p.fn, p.code)))
 		}
 	})
 }
@@ -236,14 +258,16 @@ func TestDiffByCause(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			d := gate.Diff(traceOfProgram(t, base), traceOfProgram(t, c.after)).Breaks
 			if len(d.New) != c.fresh || len(d.Fixed) != c.fixed || len(d.Moved) != c.mov {
-				t.Errorf("%d new, %d fixed, %d moved; want %d, %d, %d: %+v", len(d.New), len(d.Fixed), len(d.Moved), c.fresh, c.fixed, c.mov, d)
+				t.Errorf("%d new, %d fixed, %d moved; want %d, %d, %d: %+v", len(d.New), len(d.Fixed), len(d.Moved), c.fresh,
+					c.fixed, c.mov, d)
 			}
 		})
 	}
 }
 
 func TestDiffText(t *testing.T) {
-	a, b := report(t, "../testdata/traces/pytorch-2.11/trace_00_gb_cpu.log.zst"), report(t, "../testdata/traces/pytorch-2.11/trace_03_fg_cpu.log.zst")
+	a, b := report(t, "../testdata/traces/pytorch-2.11/trace_00_gb_cpu.log.zst"),
+		report(t, "../testdata/traces/pytorch-2.11/trace_03_fg_cpu.log.zst")
 	var out bytes.Buffer
 	if err := render.WriteDiffText(&out, gate.Diff(a, b)); err != nil {
 		t.Fatal(err)
@@ -285,7 +309,8 @@ func TestCheck(t *testing.T) {
 		t.Errorf("annotation %q", out.String())
 	}
 	out.Reset()
-	if err := gate.WriteAnnotations(&out, []gate.Violation{{Rule: "r", Message: "a\nb%", Pos: logs.Pos{File: "x,y", Line: 1}}}, ""); err != nil || out.String() != "::error file=x%2Cy,line=1,title=tcdbg r::a%0Ab%25\n" {
+	if err := gate.WriteAnnotations(&out, []gate.Violation{{Rule: "r", Message: "a\nb%", Pos: logs.Pos{File: "x,y", Line: 1}}},
+		""); err != nil || out.String() != "::error file=x%2Cy,line=1,title=tcdbg r::a%0Ab%25\n" {
 		t.Errorf("annotation %q, %v", out.String(), err)
 	}
 	var file bytes.Buffer
@@ -313,8 +338,10 @@ func TestCheck(t *testing.T) {
 func TestHostileText(t *testing.T) {
 	evil := "\x1b[31m<script>alert(1)</script>\u202e\u009b2J\u007f../../x\x07\r::error::"
 	r := traceOf(t, func(w *logs.Writer) {
-		w.Emit(logs.Out{Kind: "dynamo_start", ID: id(0, 0), Meta: map[string]any{"stack": w.Stack([]logs.Frame{{File: evil, Line: 1, Name: evil}})}})
-		w.Emit(logs.Text(id(0, 0), "dynamo_graph_break_reason", "Graph break in user code at "+evil+":3\nGraph Break Reason: "+evil+"\n  Explanation: "+evil+"\n"))
+		w.Emit(logs.Out{Kind: "dynamo_start", ID: id(0, 0),
+			Meta: map[string]any{"stack": w.Stack([]logs.Frame{{File: evil, Line: 1, Name: evil}})}})
+		w.Emit(logs.Text(id(0, 0), "dynamo_graph_break_reason",
+			"Graph break in user code at "+evil+":3\nGraph Break Reason: "+evil+"\n  Explanation: "+evil+"\n"))
 		w.Emit(logs.Text(id(0, 1), "recompile_reasons", "0/0: tensor '"+evil+"' size mismatch at index 0. expected 1, actual 2"))
 		w.Emit(logs.Text(logs.NoCompile, "unknown_"+evil, evil))
 	})
@@ -345,7 +372,8 @@ func TestHostileText(t *testing.T) {
 		if name == "html" && strings.Contains(b.String(), "<script>alert") {
 			t.Error("html holds the trace's script")
 		}
-		if name == "annotations" && strings.Count(b.String(), "\n") != strings.Count(b.String(), "::error file")+strings.Count(b.String(), "::error title") {
+		if name == "annotations" && strings.Count(b.String(), "\n") != strings.Count(b.String(), "::error file")+
+			strings.Count(b.String(), "::error title") {
 			t.Errorf("a trace makes annotations of its own:\n%s", b.String())
 		}
 	}
@@ -392,8 +420,10 @@ func TestShareOfOperators(t *testing.T) {
 		eager int64
 		want  bool
 	}{{2, true}, {-1, false}} {
-		old, ops := &explain.Compile{Graph: &explain.Graph{Ops: make([]string, 9)}}, &explain.Compile{Graph: &explain.Graph{Ops: make([]string, 6)}}
-		r := &explain.Report{Frames: []*explain.Frame{{EagerOps: 0, Compiles: []*explain.Compile{old, ops}}, {EagerOps: c.eager}}} // a call runs one of the graphs
+		old, ops := &explain.Compile{Graph: &explain.Graph{Ops: make([]string, 9)}},
+			&explain.Compile{Graph: &explain.Graph{Ops: make([]string, 6)}}
+		// a call runs one of the graphs
+		r := &explain.Report{Frames: []*explain.Frame{{EagerOps: 0, Compiles: []*explain.Compile{old, ops}}, {EagerOps: c.eager}}}
 		r.Totals.Ops = 15
 		var sb strings.Builder
 		if err := render.WriteText(&sb, r); err != nil {
@@ -410,10 +440,15 @@ func TestShareOfOperators(t *testing.T) {
 func TestKernelsOfBothPasses(t *testing.T) {
 	for _, codeFirst := range []bool{false, true} {
 		r := traceOf(t, func(w *logs.Writer) {
-			w.Emit(logs.Out{Kind: "dynamo_start", ID: id(0, 0), Meta: map[string]any{"stack": w.Stack([]logs.Frame{{File: "/u/model.go", Line: 3, Name: "f"}})}})
+			w.Emit(logs.Out{Kind: "dynamo_start", ID: id(0, 0),
+				Meta: map[string]any{"stack": w.Stack([]logs.Frame{{File: "/u/model.go", Line: 3, Name: "f"}})}})
 			for _, graph := range []string{"g_joint_forward", "g_joint_backward"} {
-				code := logs.Out{Kind: "inductor_output_code", ID: id(0, 0), Meta: map[string]string{"filename": "tc_entry_" + graph + ".c"}, Payload: []byte("steps of " + graph + "\nkernel of " + graph + "\n")}
-				kernels := logs.Artifact(id(0, 0), logs.Provenance{Graph: graph, Kernels: []logs.Kernel{{Name: "fused_mul_0", Graph: graph, Ops: []string{"mul"}, From: 2, To: 2}}})
+				code := logs.Out{Kind: "inductor_output_code", ID: id(0, 0),
+					Meta:    map[string]string{"filename": "tc_entry_" + graph + ".c"},
+					Payload: []byte("steps of " + graph + "\nkernel of " + graph + "\n")}
+				kernels := logs.Artifact(id(0, 0),
+					logs.Provenance{Graph: graph,
+						Kernels: []logs.Kernel{{Name: "fused_mul_0", Graph: graph, Ops: []string{"mul"}, From: 2, To: 2}}})
 				if codeFirst {
 					w.Emit(code)
 					w.Emit(kernels)
@@ -427,8 +462,10 @@ func TestKernelsOfBothPasses(t *testing.T) {
 				{Graph: "g_joint_backward", Kernel: "fused_mul_0", Calls: 2, Timed: 1, Nanos: 7},
 			}}))
 		})
-		if len(r.Kernels) != 2 || r.Kernels[0].Load() != "kernel of g_joint_forward\n" || r.Kernels[1].Load() != "kernel of g_joint_backward\n" {
-			t.Errorf("code first %v: %d kernels; the first is %q, the last %q", codeFirst, len(r.Kernels), r.Kernels[0].Load(), r.Kernels[len(r.Kernels)-1].Load())
+		if len(r.Kernels) != 2 || r.Kernels[0].Load() != "kernel of g_joint_forward\n" ||
+			r.Kernels[1].Load() != "kernel of g_joint_backward\n" {
+			t.Errorf("code first %v: %d kernels; the first is %q, the last %q", codeFirst, len(r.Kernels), r.Kernels[0].Load(),
+				r.Kernels[len(r.Kernels)-1].Load())
 		}
 		if all, back := r.KernelNanos(), r.BackwardNanos(); all != 24 || back != 14 {
 			t.Errorf("code first %v: kernels took %v ns, of them backward %v; want 24 and 14", codeFirst, all, back)
@@ -441,12 +478,17 @@ func TestKernelsOfBothPasses(t *testing.T) {
 // language is Triton.
 func TestTargetCode(t *testing.T) {
 	r := traceOf(t, func(w *logs.Writer) {
-		w.Emit(logs.Out{Kind: "dynamo_start", ID: id(0, 0), Meta: map[string]any{"stack": w.Stack([]logs.Frame{{File: "/u/model.go", Line: 3, Name: "f"}})}})
-		w.Emit(logs.Artifact(id(0, 0), logs.Provenance{Graph: "g", Kernels: []logs.Kernel{{Name: "fused_mul_0", Graph: "g", From: 1, To: 1}, {Name: "fused_sort_1", Graph: "g", From: 1, To: 1}}}))
-		w.Emit(logs.Out{Kind: "inductor_output_code", ID: id(0, 0), Meta: map[string]string{"filename": "tc_entry_g.c"}, Payload: []byte("void k(void) {}\n")})
-		w.Emit(logs.Artifact(id(0, 0), logs.TargetCode{Graph: "g", Text: "import triton\ndef fused_mul_0():\n    \"two\"\n", Missing: "sort is not generated", Kernels: []logs.TargetKernel{
-			{Name: "fused_mul_0", From: 2, To: 3}, {Name: "fused_sort_1", Missing: "sort is not generated"}, {Name: "unknown", From: 1, To: 1},
-		}}))
+		w.Emit(logs.Out{Kind: "dynamo_start", ID: id(0, 0),
+			Meta: map[string]any{"stack": w.Stack([]logs.Frame{{File: "/u/model.go", Line: 3, Name: "f"}})}})
+		w.Emit(logs.Artifact(id(0, 0), logs.Provenance{Graph: "g",
+			Kernels: []logs.Kernel{{Name: "fused_mul_0", Graph: "g", From: 1, To: 1}, {Name: "fused_sort_1", Graph: "g", From: 1, To: 1}}}))
+		w.Emit(logs.Out{Kind: "inductor_output_code", ID: id(0, 0), Meta: map[string]string{"filename": "tc_entry_g.c"},
+			Payload: []byte("void k(void) {}\n")})
+		w.Emit(logs.Artifact(id(0, 0), logs.TargetCode{Graph: "g", Text: "import triton\ndef fused_mul_0():\n    \"two\"\n",
+			Missing: "sort is not generated", Kernels: []logs.TargetKernel{
+				{Name: "fused_mul_0", From: 2, To: 3}, {Name: "fused_sort_1", Missing: "sort is not generated"},
+				{Name: "unknown", From: 1, To: 1},
+			}}))
 		for range 2 {
 			w.Emit(logs.Artifact(id(0, 0), logs.TargetCode{
 				Graph: "g", Language: "cuda", Ext: ".cu", Text: "// g\nvoid k() {}\n",

@@ -29,7 +29,8 @@ func TestSchedulerNodesHaveOperators(t *testing.T) {
 	fu := fusionLog(t,
 		"===== attempting fusion (1/10): 5 nodes =====", "fuse_nodes_once, candidates:",
 		"  ExternKernelSchedulerNode(name='op0')",
-		"  SchedulerNode(name='op1'), Reduction(['[48]', 'sum', 'origins=OrderedSet([var_mean_12, mul_2, mul])', 'stack_traces = {', '  File \"/w/a.py\", line 7, in f', '}'])",
+		"  SchedulerNode(name='op1'), Reduction(['[48]', 'sum', 'origins=OrderedSet([var_mean_12, mul_2, mul])', 'stack_traces = "+
+			"{', '  File \"/w/a.py\", line 7, in f', '}'])",
 		"  SchedulerNode(name='op4'), Pointwise(['[48]', 'origins={amax}'])", // an older release
 		"  NopKernelSchedulerNode(name='op5')",
 		"  SchedulerNode(name='op2')",
@@ -57,8 +58,10 @@ func TestSchedulerNodesHaveOperators(t *testing.T) {
 // once, in the round where it was first; another reason is another step.
 func TestRefusalsStandInTheirRound(t *testing.T) {
 	fu := fusionLog(t,
-		"===== attempting fusion (1/10): 5 nodes =====", "cannot fuse op1 with op2: no shared data", "cannot fuse op3 with op4: will create cycle", "fusing op5 with op6",
-		"===== attempting fusion (2/10): 4 nodes =====", "cannot fuse op1 with op2: no shared data", "cannot fuse op3 with op4: no shared data")
+		"===== attempting fusion (1/10): 5 nodes =====", "cannot fuse op1 with op2: no shared data",
+		"cannot fuse op3 with op4: will create cycle", "fusing op5 with op6",
+		"===== attempting fusion (2/10): 4 nodes =====", "cannot fuse op1 with op2: no shared data",
+		"cannot fuse op3 with op4: no shared data")
 	var got []string
 	for _, s := range fu.Steps {
 		got = append(got, string(rune('0'+s.Round))+" "+s.A+" "+s.B+" "+s.Reason)

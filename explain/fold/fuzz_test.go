@@ -20,7 +20,9 @@ import (
 // seed gives a fuzzer pieces of real traces: whole records, as they stand.
 func seed(f *testing.F, add func(text string), match ...string) {
 	f.Helper()
-	for _, name := range []string{"pytorch-2.11/trace_00_gb_cpu.log", "pytorch-2.11/trace_0rccpu.log", "pytorch-2.11/trace_7fucuda.log", "pytorch-2.15/loops.log", "pytorch-2.15/loops.txt", "pytorch-2.11/logs_02_ex_cpu.txt", "pytorch-2.11/logs_2fucuda.txt", "pytorch-2.11/logs_03_fg_cpu.txt"} {
+	for _, name := range []string{"pytorch-2.11/trace_00_gb_cpu.log", "pytorch-2.11/trace_0rccpu.log",
+		"pytorch-2.11/trace_7fucuda.log", "pytorch-2.15/loops.log", "pytorch-2.15/loops.txt", "pytorch-2.11/logs_02_ex_cpu.txt",
+		"pytorch-2.11/logs_2fucuda.txt", "pytorch-2.11/logs_03_fg_cpu.txt"} {
 		b, err := os.ReadFile(filepath.Join("../testdata/traces", name+".zst"))
 		if err != nil {
 			f.Fatal(err)
@@ -104,9 +106,11 @@ func FuzzOutputCode(f *testing.F) {
 
 // FuzzFold: any bytes, as a trace or as text, give a report in every form.
 func FuzzFold(f *testing.F) {
-	seed(f, func(s string) { f.Add([]byte("V1" + strings.ReplaceAll(s, "\n", "\n\t"))) }, "dynamo_start", "compilation_metrics_runtime", "create_symbol", "chromium_event", "symbolic_shape", "triton_kernel_info")
+	seed(f, func(s string) { f.Add([]byte("V1" + strings.ReplaceAll(s, "\n", "\n\t"))) }, "dynamo_start",
+		"compilation_metrics_runtime", "create_symbol", "chromium_event", "symbolic_shape", "triton_kernel_info")
 	seed(f, func(s string) { f.Add([]byte("V1" + s)) }, "__fusion", "Graph Count", "EXC <class")
-	seed(f, func(s string) { f.Add([]byte("V1" + strings.ReplaceAll(s, "\n", "\n\t"))) }, "inductor_provenance_tracking", "_cache_miss", "describe_tensor", "dynamo_guards", "compiled_autograd")
+	seed(f, func(s string) { f.Add([]byte("V1" + strings.ReplaceAll(s, "\n", "\n\t"))) }, "inductor_provenance_tracking",
+		"_cache_miss", "describe_tensor", "dynamo_guards", "compiled_autograd")
 	ours, err := os.ReadFile("../../tui/testdata/bar.log")
 	if err != nil {
 		f.Fatal(err)
@@ -154,7 +158,8 @@ func FuzzBaseline(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(b.Bytes())
-	f.Add([]byte(`{"version": 1, "breaks": [{"key": "GB0059|a.py|f|print(x)", "file": "a.py", "line": 3, "func": "f", "code": "print(x)", "count": 1, "cause": "GB0059x"}]}`))
+	f.Add([]byte(`{"version": 1, "breaks": [{"key": "GB0059|a.py|f|print(x)", "file": "a.py", "line": 3, "func": "f", "code": ` +
+		`"print(x)", "count": 1, "cause": "GB0059x"}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		base, err := gate.ReadBaseline(bytes.NewReader(data))
 		if err != nil {

@@ -18,13 +18,16 @@ import (
 // with the square takes minutes.
 func TestLongInputsTakeLinearTime(t *testing.T) {
 	const n = 200_000
-	start := `V1121 12:00:00.000000 7 torch/a.py:1] {"dynamo_start": {"stack": []}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0}` + "\n"
+	start := `V1121 12:00:00.000000 7 torch/a.py:1] {"dynamo_start": {"stack": []}, "frame_id": 0, "frame_compile_id": 0, ` +
+		`"attempt": 0}` + "\n"
 	for _, c := range []struct{ name, log string }{
-		{"explanation", record("dynamo_graph_break_reason", "Graph break in user code at /w/a.py:3\nGraph Break Reason: x\n\nT\n  Explanation: e\n"+strings.Repeat("    on\n", n))},
+		{"explanation", record("dynamo_graph_break_reason",
+			"Graph break in user code at /w/a.py:3\nGraph Break Reason: x\n\nT\n  Explanation: e\n"+strings.Repeat("    on\n", n))},
 		{"traceback", "Traceback (most recent call last):\n" + strings.Repeat("x\n", n)},
 		{"recompile", "Recompiling function f in /w/a.py:1\n    - 0/0: k == 1\n" + strings.Repeat("        y\n", n)},
 		{"graph", start + payload(`{"dynamo_output_graph": {}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0`, longGraph(n/10))},
-		{"guard comment", start + payload(`{"dynamo_cpp_guards_str": {}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0`, "\nTREE_GUARD_MANAGER:\n+- RootGuardManager\n"+strings.Repeat("| +- LAMBDA_GUARD: L['x'] == 1\n", n))},
+		{"guard comment", start + payload(`{"dynamo_cpp_guards_str": {}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0`,
+			"\nTREE_GUARD_MANAGER:\n+- RootGuardManager\n"+strings.Repeat("| +- LAMBDA_GUARD: L['x'] == 1\n", n))},
 		{"sources", record("recompile_reasons", "0/0: "+strings.Repeat("L['x']", n)+" == 1")},
 		{"resumed parts", resumes(n / 10)},
 	} {
@@ -74,7 +77,8 @@ func record(artifact, text string) string {
 }
 
 func payload(head, text string) string {
-	return `V1121 12:00:00.000000 7 torch/a.py:1] ` + head + `, "has_payload": "00"}` + "\n\t" + strings.ReplaceAll(text, "\n", "\n\t") + "\n"
+	return `V1121 12:00:00.000000 7 torch/a.py:1] ` + head + `, "has_payload": "00"}` + "\n\t" +
+		strings.ReplaceAll(text, "\n", "\n\t") + "\n"
 }
 
 // longGraph has n inputs, each renamed, and an output of all of them.
@@ -104,8 +108,11 @@ func resumes(n int) string {
 			name = fmt.Sprintf("torch_dynamo_resume_in_f_at_%d", i)
 		}
 		head := fmt.Sprintf(`"frame_id": %d, "frame_compile_id": 0, "attempt": 0`, i)
-		fmt.Fprintf(&b, `V1121 12:00:00.000000 7 torch/a.py:1] {"dynamo_start": {"stack": [{"line": %d, "name": %q, "filename": 0}]}, %s}`+"\n", i, name, head)
-		b.WriteString(payload(`{"artifact": {"name": "dynamo_graph_break_reason", "encoding": "string"}, `+head, fmt.Sprintf("Graph break in user code at /w/a.py:%d\nGraph Break Reason: x\n\nT\n\nUser code traceback:\n  File \"/w/a.py\", line %d, in f\n", i+1, i+1)))
+		fmt.Fprintf(&b, `V1121 12:00:00.000000 7 torch/a.py:1] {"dynamo_start": {"stack": [{"line": %d, "name": %q, "filename": `+
+			`0}]}, %s}`+"\n", i, name, head)
+		b.WriteString(payload(`{"artifact": {"name": "dynamo_graph_break_reason", "encoding": "string"}, `+head,
+			fmt.Sprintf("Graph break in user code at /w/a.py:%d\nGraph Break Reason: x\n\nT\n\nUser code traceback:\n  File "+
+				"\"/w/a.py\", line %d, in f\n", i+1, i+1)))
 	}
 	return b.String()
 }

@@ -18,7 +18,8 @@ func TestNamesOfReleases(t *testing.T) {
 		"fx_graph_bundled_cache_hit", "aotautograd_cache_bypass", "precompile_cache_bypass", "dynamo_cache_bypass",
 		"dynamo_cache_exception", "get_local_code_state", "add_extra_remote_code_state", "fx_net_acc_splitter_finder_events",
 	} {
-		r := foldText(t, payload(`{"artifact": {"name": "`+name+`", "encoding": "json"}, "compiled_autograd_id": 0, "attempt": 0`, "[\n1\n]"))
+		r := foldText(t, payload(`{"artifact": {"name": "`+name+
+			`", "encoding": "json"}, "compiled_autograd_id": 0, "attempt": 0`, "[\n1\n]"))
 		if n := r.Totals.UnexplainedRecords; n != 0 {
 			t.Errorf("%s is not explained", name)
 		}

@@ -53,7 +53,8 @@ func TestNearestEntryTellsTheCause(t *testing.T) {
 	} {
 		fr := recompiledBy(New(nil), c.reasons...)
 		for i, want := range c.want {
-			if got := explain.PlainSource(fr.Compiles[i+1].Recompile.Failures[0].Source); strings.TrimSuffix(got, ".training") != strings.TrimSuffix(want, ".training") {
+			if got := explain.PlainSource(fr.Compiles[i+1].Recompile.Failures[0].Source); strings.TrimSuffix(got,
+				".training") != strings.TrimSuffix(want, ".training") {
 				t.Errorf("%s: recompile %d is put down to %s, want %s", c.name, i+1, got, want)
 			}
 		}
@@ -64,7 +65,8 @@ func TestNearestEntryTellsTheCause(t *testing.T) {
 // with their stacks.
 func TestForbiddenRecompilesHaveReasons(t *testing.T) {
 	head, reasons := explain.NotAllowed("Recompiling function f in /w/a.py:3\n    triggered by the following guard failure(s):\n" +
-		"    - 0/1: k == 2  # y=x*k  # a.py:4 in f\n    - User stack trace:\n    -   File \"/w/a.py\", line 4, in f\n    -     y=x*k\n    - 0/0: k == 1")
+		"    - 0/1: k == 2  # y=x*k  # a.py:4 in f\n    - User stack trace:\n    -   File \"/w/a.py\", line 4, in f\n    -     " +
+		"y=x*k\n    - 0/0: k == 1")
 	if head != "Recompiling function f in /w/a.py:3" || len(reasons) != 2 {
 		t.Fatalf("%q, %q", head, reasons)
 	}
@@ -78,7 +80,8 @@ func TestForbiddenRecompilesHaveReasons(t *testing.T) {
 // line in brackets, which is not shown as the program's.
 func TestChecksOfTorchItself(t *testing.T) {
 	g := explain.ParseReason("1/0: (x.size()[0] // 4) == 1  # (_prims_common/__init__.py:285 in check_contiguous_sizes_strides)")
-	if g.Pos.File != "_prims_common/__init__.py" || g.Pos.Line != 285 || g.Pos.Func != "check_contiguous_sizes_strides" || g.Pos.Code != "" {
+	if g.Pos.File != "_prims_common/__init__.py" || g.Pos.Line != 285 || g.Pos.Func != "check_contiguous_sizes_strides" ||
+		g.Pos.Code != "" {
 		t.Errorf("%+v", g.Pos)
 	}
 	if g.Kind != breaks.ShapeRelation || diagnose.FixRelation(&g).Text != "" {
@@ -125,7 +128,8 @@ func TestLibrariesAreNamed(t *testing.T) {
 		{lib, "The line is torchvision's: where it cannot change, keep nms outside"},
 	} {
 		fr := &explain.Frame{Name: "forward", Pos: posAt(c.compiledFile, 3)}
-		b := &explain.Break{Code: breaks.DynamicShapeOperator, Context: "aten.nonzero.default", Compile: &explain.Compile{Frame: fr}, Pos: posAt(lib, 54)}
+		b := &explain.Break{Code: breaks.DynamicShapeOperator, Context: "aten.nonzero.default",
+			Compile: &explain.Compile{Frame: fr}, Pos: posAt(lib, 54)}
 		b.Pos.Func = "nms"
 		inside := posAt(c.compiledFile, 5)
 		inside.Func = "forward"
@@ -167,7 +171,8 @@ func TestRefusalsOfTorch(t *testing.T) {
 		t.Errorf("%+v", g.Lead.Pos)
 	}
 	for _, f := range r.Failures {
-		if d := f.Details(); len(d) != 1 || !strings.HasPrefix(d[0], "NotImplementedError: FlexAttention does not support backward on CPU.") {
+		if d := f.Details(); len(d) != 1 || !strings.HasPrefix(d[0],
+			"NotImplementedError: FlexAttention does not support backward on CPU.") {
 			t.Errorf("%s: %q", f.Frame, d)
 		}
 	}
@@ -179,7 +184,9 @@ func posAt(file string, line int) logs.Pos { return logs.Pos{File: file, Line: l
 // tells less than one that the call's values did not fit.
 func TestForeignEntriesLast(t *testing.T) {
 	rc := &explain.Recompile{Compile: &explain.Compile{Frame: &explain.Frame{}}}
-	for _, s := range []string{"0/3: BACKEND_MATCH failure: torch.compile detected different backend callables.", "0/2: Unexpected recompilation: runtime guards failed", "0/1: tensor 'x' size mismatch at index 0. expected 4, actual 5", "0/0: tensor 'x' size mismatch at index 0. expected 3, actual 5"} {
+	for _, s := range []string{"0/3: BACKEND_MATCH failure: torch.compile detected different backend callables.",
+		"0/2: Unexpected recompilation: runtime guards failed", "0/1: tensor 'x' size mismatch at index 0. expected 4, actual 5",
+		"0/0: tensor 'x' size mismatch at index 0. expected 3, actual 5"} {
 		rc.Failures = append(rc.Failures, explain.ParseReason(s))
 	}
 	explain.NearestFirst(rc)
@@ -211,10 +218,12 @@ func TestForeignGuards(t *testing.T) {
 			t.Errorf("%s at %s: %q", c.kind, c.file, got)
 		}
 	}
-	if got := diagnose.ForeignGuard(&explain.Recompile{Fix: explain.Fix{Text: "x"}, Failures: []explain.GuardFailure{{Kind: breaks.LengthChanged, Source: "L['kwargs']", Pos: posAt(lib, 3)}}}); got != "" {
+	if got := diagnose.ForeignGuard(&explain.Recompile{Fix: explain.Fix{Text: "x"},
+		Failures: []explain.GuardFailure{{Kind: breaks.LengthChanged, Source: "L['kwargs']", Pos: posAt(lib, 3)}}}); got != "" {
 		t.Errorf("%q of the call's keywords", got)
 	}
-	if got := diagnose.ForeignGuard(&explain.Recompile{Failures: []explain.GuardFailure{{Kind: breaks.LengthChanged, Pos: posAt(lib, 3)}}}); got != "" {
+	if got := diagnose.ForeignGuard(&explain.Recompile{Failures: []explain.GuardFailure{{Kind: breaks.LengthChanged,
+		Pos: posAt(lib, 3)}}}); got != "" {
 		t.Errorf("%q without an advice", got)
 	}
 }

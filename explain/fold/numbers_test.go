@@ -36,7 +36,8 @@ func TestNumbersAddUp(t *testing.T) {
 			whole.Add(fr.Whole())
 		}
 		n := r.Totals
-		if whole.Compiles != n.Compiles || whole.Graphs != n.Graphs || whole.Ops != n.Ops || whole.Breaks != n.Breaks || whole.Recompiles != n.Recompiles || whole.Restarts != n.Restarts {
+		if whole.Compiles != n.Compiles || whole.Graphs != n.Graphs || whole.Ops != n.Ops || whole.Breaks != n.Breaks ||
+			whole.Recompiles != n.Recompiles || whole.Restarts != n.Restarts {
 			t.Errorf("%s: functions %+v, totals %+v", path, whole, n)
 		}
 		if n.Frames != len(r.Frames) || n.Graphs != len(r.Graphs) || n.Failures != len(r.Failures) {
@@ -90,7 +91,8 @@ func ranksAddUp(t *testing.T, path string, r *explain.Report) {
 		return
 	}
 	n := r.Totals
-	if sum.Frames != n.Frames || sum.Compiles != n.Compiles || sum.Graphs != n.Graphs || sum.Breaks != n.Breaks || sum.Recompiles != n.Recompiles || sum.Kernels != n.Kernels || sum.Failures != n.Failures ||
+	if sum.Frames != n.Frames || sum.Compiles != n.Compiles || sum.Graphs != n.Graphs || sum.Breaks != n.Breaks ||
+		sum.Recompiles != n.Recompiles || sum.Kernels != n.Kernels || sum.Failures != n.Failures ||
 		math.Abs(sum.CompileSeconds-n.CompileSeconds) > 1e-6 {
 		t.Errorf("%s: ranks %+v, totals %+v", path, sum, n)
 	}
@@ -128,7 +130,8 @@ func TestRepeatsAreNoRecompiles(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	var b bytes.Buffer
-	if err := render.WriteText(&b, r); err != nil || !strings.Contains(b.String(), "step model.go:5 was compiled by 5 calls of torch.Compile") {
+	if err := render.WriteText(&b, r); err != nil ||
+		!strings.Contains(b.String(), "step model.go:5 was compiled by 5 calls of torch.Compile") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 	r.Engine = "PyTorch 2.15.0" // which has one list of entries for a function
@@ -162,7 +165,8 @@ func TestNumbersAreDocumented(t *testing.T) {
 // the break's; of two breaks that leave at one line each has the part that came after it.
 func TestGraphsBehindABreak(t *testing.T) {
 	fn := func(frame int, name string, graphs int) *explain.Frame {
-		fr := &explain.Frame{ID: explain.ID{CompileID: logs.CompileID{Frame: frame}}, Name: name, Pos: logs.Pos{File: "/w/m.py", Line: 5, Func: name}, EagerOps: -1}
+		fr := &explain.Frame{ID: explain.ID{CompileID: logs.CompileID{Frame: frame}}, Name: name,
+			Pos: logs.Pos{File: "/w/m.py", Line: 5, Func: name}, EagerOps: -1}
 		for i := range graphs {
 			c := &explain.Compile{ID: fr.ID, Frame: fr, Status: explain.Compiled, Graph: &explain.Graph{Ops: []string{"sin"}}, Seconds: 1}
 			c.ID.Compile = i
@@ -172,7 +176,8 @@ func TestGraphsBehindABreak(t *testing.T) {
 	}
 	leave := func(fr *explain.Frame, code string) {
 		c := fr.Compiles[0]
-		c.Breaks = append(c.Breaks, &explain.Break{Code: code, Outcome: "resumed", Compile: c, Pos: logs.Pos{File: "/w/m.py", Line: 7, Func: "f"}})
+		c.Breaks = append(c.Breaks, &explain.Break{Code: code, Outcome: "resumed", Compile: c,
+			Pos: logs.Pos{File: "/w/m.py", Line: 7, Func: "f"}})
 	}
 	const part = "torch_dynamo_resume_in_f_at_7"
 	f, yes, no := fn(0, "f", 1), fn(1, part, 2), fn(2, part, 3)

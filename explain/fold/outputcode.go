@@ -40,7 +40,8 @@ func splitKernels(text string) []codeKernel {
 		text = rest
 		lineNo++
 		if end != "" {
-			if strings.HasPrefix(line, end) || strings.HasSuffix(line, end) || strings.Contains(line, end+")") || strings.Contains(line, end+",") {
+			if strings.HasPrefix(line, end) || strings.HasSuffix(line, end) || strings.Contains(line, end+")") ||
+				strings.Contains(line, end+",") {
 				out[len(out)-1].to = lineNo
 				end = ""
 			}
@@ -206,7 +207,8 @@ var longNames = []string{
 	"_softmax", "_log_softmax", "_to_copy", "_unsafe_view", "_native_batch_norm_legit", "_native_batch_norm_legit_no_training",
 	"native_layer_norm", "native_batch_norm", "native_group_norm", "native_dropout", "native_layer_norm_backward",
 	"max_pool2d_with_indices", "avg_pool2d", "_adaptive_avg_pool2d", "index_add", "index_put", "index_select", "masked_fill",
-	"scalar_tensor", "lift_fresh", "lift_fresh_copy", "local_scalar_dense", "_local_scalar_dense", "_assert_scalar", "full_like", "zeros_like", "ones_like", "empty_like", "rand_like", "randn_like", "new_zeros", "new_full",
+	"scalar_tensor", "lift_fresh", "lift_fresh_copy", "local_scalar_dense", "_local_scalar_dense", "_assert_scalar", "full_like",
+	"zeros_like", "ones_like", "empty_like", "rand_like", "randn_like", "new_zeros", "new_full",
 	"convolution_backward", "threshold_backward", "gelu_backward", "tanh_backward", "sigmoid_backward", "silu_backward",
 	"embedding_dense_backward", "slice_backward", "select_backward", "select_scatter", "slice_scatter", "constant_pad_nd",
 	"prepare_softmax_online", "log_softmax", "nll_loss_forward", "nll_loss_backward", "mse_loss", "leaky_relu", "hard_swish",

@@ -85,13 +85,23 @@ func TestBreakText(t *testing.T) {
 // TestBreakTextOfAllAges: the shapes of other releases and outcomes.
 func TestBreakTextOfAllAges(t *testing.T) {
 	for _, c := range []struct{ name, text, code, typ, outcome, place string }{
-		{"duplicate", "Graph break (user stack suppressed due to duplicate graph break) in user code at /m.py:8\nGraph Break Reason: Encountered graph break when attempting to trace CALL: a function call, e.g. f(x, y):\n\nFailed to trace builtin operator\n  Explanation: x\n", "GB0059", "Failed to trace builtin operator", "resumed", "m.py:8"},
-		{"whole frame", "Graph break in user code at /m.py:8\nGraph Break Reason: Failed to handle graph break gracefully. Skipping the function and falling back to eager. Graph break encountered:\n\nObserved exception\n  Explanation: x\n", "GB0088", "Observed exception", "skipped", "m.py:8"},
-		{"partial", "Graph break in user code at /m.py:8\nGraph Break Reason: Encountered graph break that we cannot resume from. Compiling up to the previous resumable state, then falling back\n\nObserved exception\n  Explanation: x\n", "GB0088", "Observed exception", "partial", "m.py:8"},
-		{"2.7, no link", "Graph break in user code at /m.py:8\nGraph Break Reason: Data-dependent branching\n  Explanation: x\n", "GB0170", "Data-dependent branching", "resumed", "m.py:8"},
-		{"2.5", "Graph break (details suppressed) in user code at /m.py:8\nReason: Unsupported: Tensor.item\n", "GB0124", "Unsupported Tensor.item() call with capture_scalar_outputs=False", "resumed", "m.py:8"},
-		{"2.2", "Graph break: generic_jump TensorVariable() from user code at:\n  File \"/m.py\", line 5, in f\n    if x:\n", "GB0170", "Data-dependent branching", "resumed", "m.py:5"},
-		{"unknown", "Graph break in user code at /m.py:8\nGraph Break Reason: Some new thing\n  Explanation: x\n", "", "Some new thing", "resumed", "m.py:8"},
+		{"duplicate", "Graph break (user stack suppressed due to duplicate graph break) in user code at /m.py:8\nGraph Break " +
+			"Reason: Encountered graph break when attempting to trace CALL: a function call, e.g. f(x, y):\n\nFailed to trace " +
+			"builtin operator\n  Explanation: x\n", "GB0059", "Failed to trace builtin operator", "resumed", "m.py:8"},
+		{"whole frame", "Graph break in user code at /m.py:8\nGraph Break Reason: Failed to handle graph break gracefully. Skipping " +
+			"the function and falling back to eager. Graph break encountered:\n\nObserved exception\n  Explanation: x\n", "GB0088",
+			"Observed exception", "skipped", "m.py:8"},
+		{"partial", "Graph break in user code at /m.py:8\nGraph Break Reason: Encountered graph break that we cannot resume from. " +
+			"Compiling up to the previous resumable state, then falling back\n\nObserved exception\n  Explanation: x\n", "GB0088",
+			"Observed exception", "partial", "m.py:8"},
+		{"2.7, no link", "Graph break in user code at /m.py:8\nGraph Break Reason: Data-dependent branching\n  Explanation: x\n",
+			"GB0170", "Data-dependent branching", "resumed", "m.py:8"},
+		{"2.5", "Graph break (details suppressed) in user code at /m.py:8\nReason: Unsupported: Tensor.item\n", "GB0124",
+			"Unsupported Tensor.item() call with capture_scalar_outputs=False", "resumed", "m.py:8"},
+		{"2.2", "Graph break: generic_jump TensorVariable() from user code at:\n  File \"/m.py\", line 5, in f\n    if x:\n",
+			"GB0170", "Data-dependent branching", "resumed", "m.py:5"},
+		{"unknown", "Graph break in user code at /m.py:8\nGraph Break Reason: Some new thing\n  Explanation: x\n", "",
+			"Some new thing", "resumed", "m.py:8"},
 		{"not a break at all", "nonsense", "", "nonsense", "resumed", "?"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -111,9 +121,11 @@ func TestRecompileReasons(t *testing.T) {
 		{"tensor 'x' rank mismatch. expected 1, actual 2", breaks.RankChanged, "x", "1", "2", ""},
 		{"0/1: tensor 'x' dtype mismatch. expected Float, actual Double", breaks.DtypeChanged, "x", "Float", "Double", "0/1"},
 		{"0/1: tensor 'x' requires_grad mismatch. expected requires_grad=0", breaks.RequiresGradChanged, "x", "0", "1", "0/1"},
-		{"0/1: tensor 'x' dispatch key set mismatch. expected DispatchKeySet(CPU, A), actual DispatchKeySet(CPU)", breaks.DispatchKeysChanged, "x", "DispatchKeySet(CPU, A)", "DispatchKeySet(CPU)", "0/1"},
+		{"0/1: tensor 'x' dispatch key set mismatch. expected DispatchKeySet(CPU, A), actual DispatchKeySet(CPU)",
+			breaks.DispatchKeysChanged, "x", "DispatchKeySet(CPU, A)", "DispatchKeySet(CPU)", "0/1"},
 		{"0/0: expected type of 'x' to be <class 'A'>, but found <class 'B'>", breaks.TypeChanged, "x", "A", "B", "0/0"},
-		{"0/0: ___check_type_id(o, 139), type=<class 'float'>   # y = o  # m.py:3 in f (HINT: type float)", breaks.TypeChanged, "o", "float", "", "0/0"},
+		{"0/0: ___check_type_id(o, 139), type=<class 'float'>   # y = o  # m.py:3 in f (HINT: type float)", breaks.TypeChanged,
+			"o", "float", "", "0/0"},
 		{"0/0: ___check_obj_id(G['F'], 139), type=<class 'module'>", breaks.IdentityChanged, "G['F']", "", "", "0/0"},
 		{"0/3: k == 1                # y=x*k  # m.py:19 in r", breaks.ValueChanged, "k", "1", "", "0/3"},
 		{"0/3: f == True             # y=x*k  # m.py:19 in r", breaks.ValueChanged, "f", "True", "False", "0/3"},
@@ -134,15 +146,18 @@ func TestRecompileReasons(t *testing.T) {
 		{"0/0: something new", breaks.OtherGuard, "", "", "", "0/0"},
 	} {
 		g := explain.ParseReason(c.text)
-		if got, want := fmt.Sprint([]string{g.Kind, g.Source, g.Expected, g.Actual, g.Entry}), fmt.Sprint([]string{c.kind, c.source, c.expected, c.actual, c.entry}); got != want {
+		if got, want := fmt.Sprint([]string{g.Kind, g.Source, g.Expected, g.Actual, g.Entry}),
+			fmt.Sprint([]string{c.kind, c.source, c.expected, c.actual, c.entry}); got != want {
 			t.Errorf("%s\n got %s\nwant %s", c.text, got, want)
 		}
 	}
-	g := explain.ParseReason("0/3: k == 1   # y=x*k  # mp/d.py:19 in r\nUser stack trace:\n  File \"/home/u/d.py\", line 19, in r\n    y=x*k")
+	g := explain.ParseReason("0/3: k == 1   # y=x*k  # mp/d.py:19 in r\nUser stack trace:\n  File \"/home/u/d.py\", line 19, in " +
+		"r\n    y=x*k")
 	if want := (logs.Pos{File: "/home/u/d.py", Line: 19, Func: "r", Code: "y=x*k"}); g.Pos != want {
 		t.Errorf("the user's stack gives %+v, want %+v", g.Pos, want)
 	}
-	if got := explain.ParseReason("0/3: k == 1   # y=x*k  # mp/d.py:19 in r").Pos; got != (logs.Pos{File: "mp/d.py", Line: 19, Func: "r", Code: "y=x*k"}) {
+	if got := explain.ParseReason("0/3: k == 1   # y=x*k  # mp/d.py:19 in r").Pos; got != (logs.Pos{File: "mp/d.py", Line: 19,
+		Func: "r", Code: "y=x*k"}) {
 		t.Errorf("the comment gives %+v", got)
 	}
 }
@@ -181,21 +196,25 @@ func TestGuardTree(t *testing.T) {
 		t.Fatalf("%d children of the root", len(root.Children))
 	}
 	x := root.Children[1]
-	if x.Source != "L['x']" || x.Type != "torch.Tensor" || len(x.Children) != 3 || x.Accessor != "FrameLocalsGuardAccessor(key='x', framelocals_idx=0)" {
+	if x.Source != "L['x']" || x.Type != "torch.Tensor" || len(x.Children) != 3 ||
+		x.Accessor != "FrameLocalsGuardAccessor(key='x', framelocals_idx=0)" {
 		t.Errorf("manager %+v", x)
 	}
-	if m := x.Children[0]; m.Kind != "TENSOR_MATCH" || m.Source != "L['x']" || m.Code != "y=x*k" || m.Pos.Line != 19 || strings.Contains(m.Text, "#") {
+	if m := x.Children[0]; m.Kind != "TENSOR_MATCH" || m.Source != "L['x']" || m.Code != "y=x*k" || m.Pos.Line != 19 ||
+		strings.Contains(m.Text, "#") {
 		t.Errorf("leaf %+v", m)
 	}
 	if l := root.Children[3]; !strings.Contains(l.Code, "added by the backend") {
 		t.Errorf("a bound of the code generator is not marked: %+v", l)
 	}
-	changed := strings.NewReplacer("size=[8]", "size=[None]", "139723187591968", "139723187591999", "GLOBAL_STATE", "DEFAULT_DEVICE").Replace(guards1)
+	changed := strings.NewReplacer("size=[8]", "size=[None]", "139723187591968", "139723187591999", "GLOBAL_STATE",
+		"DEFAULT_DEVICE").Replace(guards1)
 	var got []string
 	for _, c := range explain.DiffGuards(root, explain.ParseGuards(changed)) {
 		got = append(got, c.Kind+" "+render.ChangeText(c.Old, c.New))
 	}
-	want := []string{"DEFAULT_DEVICE new: ___check_global_state()", "TENSOR_MATCH size=[8] -> size=[None]", "GLOBAL_STATE gone: ___check_global_state()"}
+	want := []string{"DEFAULT_DEVICE new: ___check_global_state()", "TENSOR_MATCH size=[8] -> size=[None]",
+		"GLOBAL_STATE gone: ___check_global_state()"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("differences %q, want %q", got, want)
 	}

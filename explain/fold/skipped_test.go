@@ -27,7 +27,8 @@ func TestSkippedForGood(t *testing.T) {
 		t.Errorf("advice:\n%s", got)
 	}
 	for name, write := range map[string]func(b *bytes.Buffer) error{
-		"text": func(b *bytes.Buffer) error { return render.WriteText(b, r) }, "html": func(b *bytes.Buffer) error { return render.WriteHTML(b, r) },
+		"text": func(b *bytes.Buffer) error { return render.WriteText(b, r) },
+		"html": func(b *bytes.Buffer) error { return render.WriteHTML(b, r) },
 		"json": func(b *bytes.Buffer) error { return render.WriteJSON(b, r) },
 	} {
 		var b bytes.Buffer

@@ -162,7 +162,8 @@ func compiledFrames(f *Fold) []*explain.Frame {
 // hollow says whether nothing but symbols and remarks has a compile's id.
 func (c *compile) hollow() bool {
 	return !c.begun && !c.metrics && !c.guarded && !c.limit && c.Graph == nil && len(c.stages)+len(c.Outputs)+len(c.Breaks) == 0 &&
-		c.errText == "" && c.errBreak == nil && c.Recompile == nil && c.Failure == nil && c.phases == 0 && c.Frame.Name == "" && c.Frame.Calls < 0
+		c.errText == "" && c.errBreak == nil && c.Recompile == nil && c.Failure == nil && c.phases == 0 && c.Frame.Name == "" &&
+		c.Frame.Calls < 0
 }
 
 func copyCompile(f *Fold, comp *compile, c *copier) *explain.Compile {
@@ -380,7 +381,8 @@ func countFrame(t *explain.Totals, fr *explain.Frame, places map[string]bool) {
 // textKinds are the records whose text the fold reads.
 var textKinds = map[string]bool{
 	"dynamo_output_graph": true, "dynamo_cpp_guards_str": true, "dynamo_graph_break_reason": true, "dynamo_error": true,
-	"recompile_reasons": true, "make_fx_fail_partial": true, "inductor_output_code": true, "inductor_provenance_tracking_node_mappings": true,
+	"recompile_reasons": true, "make_fx_fail_partial": true, "inductor_output_code": true,
+	"inductor_provenance_tracking_node_mappings":       true,
 	"inductor_provenance_tracking_kernel_stack_traces": true, "compiled_autograd_graph": true, "torch_log": true,
 }
 

@@ -34,7 +34,8 @@ func (f *Fold) uncaught(e *logs.Uncaught) *explain.Failure {
 	name, reason, _ := strings.Cut(e.Message, ":")
 	reason, _, _ = strings.Cut(reason, "\nSet TORCHDYNAMO_VERBOSE=1")
 	fl := &explain.Failure{
-		ID: explain.ID{Rank: e.Rank, CompileID: logs.NoCompile}, Type: f.intern(name[strings.LastIndexByte(name, '.')+1:]), Reason: f.intern(strings.TrimSpace(reason)),
+		ID: explain.ID{Rank: e.Rank, CompileID: logs.NoCompile}, Type: f.intern(name[strings.LastIndexByte(name, '.')+1:]),
+		Reason: f.intern(strings.TrimSpace(reason)),
 	}
 	if b := explain.ParseError(e.Text); len(b.Stack) > 0 {
 		fl.Stack, fl.Pos = f.stack(b.Stack), f.pos(b.Place)

@@ -18,13 +18,17 @@ import (
 // TestChangedChecksInWords: whole arguments are shown, never a cut bracket.
 func TestChangedChecksInWords(t *testing.T) {
 	for _, c := range []struct{ old, now, want string }{
-		{"check_tensor(x, Tensor, DispatchKeySet(CPU, AutogradCPU), torch.float32, size=[16, 32], stride=[32, 1])", "check_tensor(x, Tensor, DispatchKeySet(CPU, AutogradCPU), torch.float32, size=[None, 32], stride=[32, 1])", "size=[16, 32] -> size=[None, 32]"},
-		{"check_tensor(x, torch.float32, requires_grad=False)", "check_tensor(x, torch.float64, requires_grad=True)", "torch.float32 -> torch.float64, requires_grad=False -> requires_grad=True"},
+		{"check_tensor(x, Tensor, DispatchKeySet(CPU, AutogradCPU), torch.float32, size=[16, 32], stride=[32, 1])",
+			"check_tensor(x, Tensor, DispatchKeySet(CPU, AutogradCPU), torch.float32, size=[None, 32], stride=[32, 1])",
+			"size=[16, 32] -> size=[None, 32]"},
+		{"check_tensor(x, torch.float32, requires_grad=False)", "check_tensor(x, torch.float64, requires_grad=True)",
+			"torch.float32 -> torch.float64, requires_grad=False -> requires_grad=True"},
 		{"len(L['l']) == 1", "len(L['l']) == 2", "1 -> 2"},
 		{"", "___check_type_id(L['k'], 10731296), type=<class 'int'>", "new: the type of k is int"},
 		{"L['k'] == 1", "", "gone: L['k'] == 1"},
 		{"a == b", "a", "a == b -> a"},
-		{`___check_global_state() against {"grad_mode":true,"threads":1}`, `___check_global_state() against {"grad_mode":false,"threads":1}`, `"grad_mode":true -> "grad_mode":false`},
+		{`___check_global_state() against {"grad_mode":true,"threads":1}`,
+			`___check_global_state() against {"grad_mode":false,"threads":1}`, `"grad_mode":true -> "grad_mode":false`},
 		{"check_no_aliasing(L['a'], L['b'])", "check_no_aliasing(L['a'], L['b'], L['c'])", "check_no_aliasing with c"},
 	} {
 		if got := render.ChangeText(c.old, c.now); got != c.want {
@@ -48,11 +52,13 @@ func TestAdviceFitsTheEngine(t *testing.T) {
 	if s := diagnose.FixBreak(open, "PyTorch").Text + open.Title(); strings.Contains(s, "print") || !strings.Contains(s, "built-in open") {
 		t.Errorf("of open: %q", s)
 	}
-	odd := &explain.Break{Code: "GB8977", Hints: []string{"It may be possible to write Dynamo tracing rules for this code.", "Define the class outside."}}
+	odd := &explain.Break{Code: "GB8977", Hints: []string{"It may be possible to write Dynamo tracing rules for this code.",
+		"Define the class outside."}}
 	if f := diagnose.FixBreak(odd, "PyTorch"); f.Text != "PyTorch says (untried): Define the class outside." || f.Label() != "" {
 		t.Errorf("an untried hint: %s%s", f.Label(), f.Text)
 	}
-	index := &explain.Break{Code: breaks.DataDependentOperator, Pos: logs.Pos{Code: "return f(x)"}, Hints: []string{"Enable tracing of data-dependent output operators with `torch._dynamo.config.capture_scalar_outputs = True`"}}
+	index := &explain.Break{Code: breaks.DataDependentOperator, Pos: logs.Pos{Code: "return f(x)"},
+		Hints: []string{"Enable tracing of data-dependent output operators with `torch._dynamo.config.capture_scalar_outputs = True`"}}
 	if f := diagnose.FixBreak(index, "PyTorch"); f.Text != "" {
 		t.Errorf("a hint that ends programs: %s%s", f.Label(), f.Text)
 	}
@@ -61,8 +67,11 @@ func TestAdviceFitsTheEngine(t *testing.T) {
 // TestSizeRelations: a range of sizes is shown whole, and the line that asked
 // for it is the first of the two that the comment names.
 func TestSizeRelations(t *testing.T) {
-	g := explain.ParseReason("0/0: 2 <= x.size()[0] <= 5  # if x.shape[0] > 5:  # w/p.py:4 in f (user code shown is first use of this value--the guard itself is not due user code) and if x.shape[0] > 5:  # w/p.py:9 in f (_dynamo/variables/tensor.py:3083 in evaluate_expr)")
-	if g.Source != "2 <= x.size()[0] <= 5" || g.Expected != "" || g.Pos.Line != 4 || g.Pos.Func != "f" || g.Pos.Code != "if x.shape[0] > 5:" {
+	g := explain.ParseReason("0/0: 2 <= x.size()[0] <= 5  # if x.shape[0] > 5:  # w/p.py:4 in f (user code shown is first use of " +
+		"this value--the guard itself is not due user code) and if x.shape[0] > 5:  # w/p.py:9 in f " +
+		"(_dynamo/variables/tensor.py:3083 in evaluate_expr)")
+	if g.Source != "2 <= x.size()[0] <= 5" || g.Expected != "" || g.Pos.Line != 4 || g.Pos.Func != "f" ||
+		g.Pos.Code != "if x.shape[0] > 5:" {
 		t.Errorf("%+v", g)
 	}
 	if g := explain.ParseReason("0/0: 2 <= x.size()[0]  # c  # p.py:4 in f"); g.Source != "2 <= x.size()[0]" || g.Expected != "" {
@@ -72,11 +81,13 @@ func TestSizeRelations(t *testing.T) {
 
 // TestFailureDetails: the line that a reason only announces is shown as well.
 func TestFailureDetails(t *testing.T) {
-	f := &explain.Failure{Type: "BackendCompilerFailed", Reason: "backend='bad' raised:\n\nRuntimeError: no device\nSet TORCHDYNAMO_VERBOSE=1"}
+	f := &explain.Failure{Type: "BackendCompilerFailed",
+		Reason: "backend='bad' raised:\n\nRuntimeError: no device\nSet TORCHDYNAMO_VERBOSE=1"}
 	if d := f.Details(); len(d) != 1 || d[0] != "RuntimeError: no device" {
 		t.Errorf("details %q", d)
 	}
-	f = &explain.Failure{Type: "ConstraintViolationError", Reason: "Constraints violated (L['x'].size()[0])!\n  - You marked it as dynamic."}
+	f = &explain.Failure{Type: "ConstraintViolationError",
+		Reason: "Constraints violated (L['x'].size()[0])!\n  - You marked it as dynamic."}
 	if d := f.Details(); len(d) != 1 || d[0] != "You marked it as dynamic." {
 		t.Errorf("details %q", d)
 	}
@@ -114,8 +125,10 @@ func TestLimitOfOlderReleases(t *testing.T) {
 		return fmt.Sprintf(`, "frame_id": 0, "frame_compile_id": %d, "attempt": 0}`+"\n", n)
 	}
 	head := "V1121 12:00:00.000000 7 torch/a.py:1] "
-	r := foldText(t, head+`{"dynamo_start": {"stack": []}`+id(0)+head+`{"compilation_metrics": {"co_name": "f", "graph_op_count": 1, "guard_count": 3}`+id(0)+
-		head+`{"dynamo_start": {"stack": []}`+id(1)+head+`{"bwd_compilation_metrics": {"fail_type": "RecompileLimitExceeded", "fail_reason": "cache_size_limit reached"}`+id(1))
+	r := foldText(t, head+`{"dynamo_start": {"stack": []}`+id(0)+head+
+		`{"compilation_metrics": {"co_name": "f", "graph_op_count": 1, "guard_count": 3}`+id(0)+
+		head+`{"dynamo_start": {"stack": []}`+id(1)+head+
+		`{"bwd_compilation_metrics": {"fail_type": "RecompileLimitExceeded", "fail_reason": "cache_size_limit reached"}`+id(1))
 	if n := r.Totals; r.Frames[0].Status != explain.Limit || n.Failures != 0 || n.Recompiles != 0 || n.Compiles != 1 {
 		t.Errorf("%s: %+v", r.Frames[0].Status, n)
 	}
@@ -124,8 +137,10 @@ func TestLimitOfOlderReleases(t *testing.T) {
 // TestForwardAndBackwardFuseApart: one compile may schedule two graphs.
 func TestForwardAndBackwardFuseApart(t *testing.T) {
 	head := "V1121 12:00:00.000000 7 s.py:1] [0/0] [__fusion] "
-	r := foldText(t, head+"===== attempting fusion (1/10): 3 nodes =====\n"+head+"completed fusion round (1/10): fused 3 nodes into 2 nodes\n"+
-		head+"===== attempting fusion (2/10): 2 nodes =====\n"+head+"===== attempting fusion (1/10): 6 nodes =====\n"+head+"cannot fuse a with b: no shared data\n")
+	r := foldText(t, head+"===== attempting fusion (1/10): 3 nodes =====\n"+head+
+		"completed fusion round (1/10): fused 3 nodes into 2 nodes\n"+
+		head+"===== attempting fusion (2/10): 2 nodes =====\n"+head+"===== attempting fusion (1/10): 6 nodes =====\n"+head+
+		"cannot fuse a with b: no shared data\n")
 	if len(r.Fusions) != 2 || r.Fusions[0].Before != 3 || r.Fusions[0].After != 2 || r.Fusions[1].Before != 6 || r.Fusions[1].After != 6 {
 		t.Errorf("%d fusions: %+v", len(r.Fusions), r.Fusions)
 	}
@@ -191,7 +206,8 @@ V1121 12:00:00.000000 7 torch/a.py:1] {"compilation_metrics": {"co_name": "f", "
 // TestRecompileTextNamesTheLine: a pasted message without a prefix gives its
 // function the line that it names.
 func TestRecompileTextNamesTheLine(t *testing.T) {
-	r := foldText(t, "Recompiling function fn in /w/script.py:40\n    triggered by the following guard failure(s):\n    - 0/0: tensor 'L['x']' size mismatch at index 0. expected 4, actual 8\n")
+	r := foldText(t, "Recompiling function fn in /w/script.py:40\n    triggered by the following guard failure(s):\n    - 0/0: "+
+		"tensor 'L['x']' size mismatch at index 0. expected 4, actual 8\n")
 	if len(r.Frames) != 1 || r.Frames[0].Pos.Line != 40 {
 		t.Errorf("frames %+v", r.Frames)
 	}
@@ -201,7 +217,8 @@ func TestRecompileTextNamesTheLine(t *testing.T) {
 // trace has every record: there none is 0.
 func TestCountsOfATextLog(t *testing.T) {
 	for path, want := range map[string]string{
-		"pytorch-2.15/loops.txt.zst": "11 frames, 11 compiles, no graphs logged, 11 breaks at 7 places, no recompiles logged, no kernels logged, no failures logged, compile time unknown\n",
+		"pytorch-2.15/loops.txt.zst": "11 frames, 11 compiles, no graphs logged, 11 breaks at 7 places, no recompiles logged, no " +
+			"kernels logged, no failures logged, compile time unknown\n",
 		"pytorch-2.15/loops.log.zst": ", 0 recompiles, ",
 	} {
 		r := report(t, "../testdata/traces/"+path)

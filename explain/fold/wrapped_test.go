@@ -65,7 +65,8 @@ func shownFrames(r *explain.Report) string {
 func TestModulesOfOneCache(t *testing.T) {
 	r := report(t, "../testdata/traces/pytorch-2.15/modules_one_cache.log.zst")
 	want := "Embedding:9 2 compiles 1 recompiles, an RNN, GRU or LSTM:10 1 compiles 0 recompiles, Sequential:11 2 compiles 1 recompiles, " +
-		"TransformerEncoderLayer:12 1 compiles 0 recompiles, Conv2d:13 1 compiles 0 recompiles, TransformerEncoderLayer:16 1 compiles 1 recompiles"
+		"TransformerEncoderLayer:12 1 compiles 0 recompiles, Conv2d:13 1 compiles 0 recompiles, TransformerEncoderLayer:16 1 " +
+		"compiles 1 recompiles"
 	if got := shownFrames(r); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
@@ -75,11 +76,13 @@ func TestModulesOfOneCache(t *testing.T) {
 			reasons = append(reasons, rc.Compile.Frame.Name+" "+explain.FailureText(&g))
 		}
 	}
-	wantReasons := "Embedding a size changed: args[0] dim 1, expected 5, actual 9|Sequential a size changed: args[0] dim 1, expected 5, actual 9|TransformerEncoderLayer global state changed: grad_mode"
+	wantReasons := "Embedding a size changed: args[0] dim 1, expected 5, actual 9|Sequential a size changed: args[0] dim 1, " +
+		"expected 5, actual 9|TransformerEncoderLayer global state changed: grad_mode"
 	if got := strings.Join(reasons, "|"); got != wantReasons {
 		t.Errorf("%s\nwant %s", got, wantReasons)
 	}
-	if got := advices(r); strings.Contains(got, "what wraps the model") || !strings.Contains(got, "modules_one_cache.py:10: nothing of this call is compiled: Dynamo leaves RNN, GRU and LSTM") {
+	if got := advices(r); strings.Contains(got, "what wraps the model") ||
+		!strings.Contains(got, "modules_one_cache.py:10: nothing of this call is compiled: Dynamo leaves RNN, GRU and LSTM") {
 		t.Error(got)
 	}
 	for _, a := range r.Advice {
@@ -118,10 +121,12 @@ func TestModulesReachTheLimit(t *testing.T) {
 // TestClassByAFailedGuard: a guard on what a module holds is checked after its type, on the
 // module, a method or an argument it is not.
 func TestClassByAFailedGuard(t *testing.T) {
-	entries := map[string]diagnose.WrappedAs{"0/0": {Class: "Linear", File: "/w/a.py", Line: 4, Held: nil}, "0/1": {Class: "", File: "/w/a.py", Line: 5, Held: nil}}
+	entries := map[string]diagnose.WrappedAs{"0/0": {Class: "Linear", File: "/w/a.py", Line: 4, Held: nil},
+		"0/1": {Class: "", File: "/w/a.py", Line: 5, Held: nil}}
 	for _, c := range []struct{ entry, source, want string }{
 		{"0/0", "fn._parameters['bias']", "Linear"}, {"0/0", "L['fn'].__self__._modules['0']", "Linear"},
-		{"0/0", "fn", ""}, {"0/0", "L['fn'].__self__", ""}, {"0/0", "L['fn'].__func__.__code__", ""}, {"0/0", "args[0]", ""}, {"0/1", "fn.bias", ""},
+		{"0/0", "fn", ""}, {"0/0", "L['fn'].__self__", ""}, {"0/0", "L['fn'].__func__.__code__", ""}, {"0/0", "args[0]", ""},
+		{"0/1", "fn.bias", ""},
 	} {
 		x := &explain.Compile{Recompile: &explain.Recompile{Failures: []explain.GuardFailure{{Entry: c.entry, Source: c.source}}}}
 		if got, _ := diagnose.ClassOf(x, entries); got != c.want {
@@ -136,7 +141,8 @@ func TestClassByAFailedGuard(t *testing.T) {
 // same module alone, on whichever line it is called.
 func TestModulesOnOneLine(t *testing.T) {
 	r := report(t, "../testdata/traces/pytorch-2.15/modules_one_line.log.zst")
-	want := "Sequential:9 1 compiles 0 recompiles, Sequential #2:9 1 compiles 0 recompiles, Sequential #2:11 1 compiles 1 recompiles, Sequential:11 1 compiles 1 recompiles"
+	want := "Sequential:9 1 compiles 0 recompiles, Sequential #2:9 1 compiles 0 recompiles, Sequential #2:11 1 compiles 1 " +
+		"recompiles, Sequential:11 1 compiles 1 recompiles"
 	if got := shownFrames(r); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}

@@ -63,7 +63,8 @@ type Difference struct {
 
 // Empty says whether nothing differs but time.
 func (d *Difference) Empty() bool {
-	return d.Breaks.Empty() && d.Recompiles.Empty() && d.Failures.Empty() && len(d.KernelsNew)+len(d.KernelsGone)+len(d.Graphs)+len(d.Code)+len(d.Caches) == 0
+	return d.Breaks.Empty() && d.Recompiles.Empty() && d.Failures.Empty() &&
+		len(d.KernelsNew)+len(d.KernelsGone)+len(d.Graphs)+len(d.Code)+len(d.Caches) == 0
 }
 
 // Worse says whether the later report has what the earlier one had not: a break, a
@@ -134,7 +135,8 @@ func breakCauses(r *explain.Report) []Cause {
 		p := g.Lead.Pos
 		out = append(out, Cause{
 			Key: g.Key, What: strings.TrimSpace(g.Lead.Code + " " + g.Lead.Title()), Pos: p, Count: g.Times(), Noise: g.Lead.Noise,
-			Code: g.Lead.Code + g.Lead.Type, function: filepath.Base(p.File) + "|" + explain.FunctionOf(p, g.Lead.Compile), text: explain.Squeeze(p.Code),
+			Code: g.Lead.Code + g.Lead.Type, function: filepath.Base(p.File) + "|" + explain.FunctionOf(p, g.Lead.Compile),
+			text: explain.Squeeze(p.Code),
 		})
 	}
 	return out

@@ -23,8 +23,13 @@ func often(t testing.TB, n int, list ...program) *explain.Report {
 	return traceOf(t, func(w *logs.Writer) {
 		for i, p := range list {
 			for k := range n {
-				w.Emit(logs.Out{Kind: "dynamo_start", ID: id(100*i+k, 0), Meta: map[string]any{"stack": w.Stack([]logs.Frame{{File: "/u/m.py", Line: p.line - 1, Name: p.fn}})}})
-				w.Emit(logs.Text(id(100*i+k, 0), "dynamo_graph_break_reason", fmt.Sprintf("Graph break in user code at /u/m.py:%d\nGraph Break Reason: Encountered graph break when attempting to trace CALL: a function call, e.g. f(x, y):\n\nFailed to trace builtin operator\n  Explanation: x\n\nUser code traceback:\n  File \"/u/m.py\", line %d, in %s\n    %s\n", p.line, p.line, p.fn, p.code)))
+				w.Emit(logs.Out{Kind: "dynamo_start", ID: id(100*i+k, 0),
+					Meta: map[string]any{"stack": w.Stack([]logs.Frame{{File: "/u/m.py", Line: p.line - 1, Name: p.fn}})}})
+				w.Emit(logs.Text(id(100*i+k, 0), "dynamo_graph_break_reason",
+					fmt.Sprintf("Graph break in user code at /u/m.py:%d\nGraph Break Reason: Encountered graph break when "+
+						"attempting to trace CALL: a function call, e.g. f(x, y):\n\nFailed to trace builtin operator\n  "+
+						"Explanation: x\n\nUser code traceback:\n  File \"/u/m.py\", line %d, in %s\n    %s\n", p.line, p.line,
+						p.fn, p.code)))
 			}
 		}
 	})
@@ -36,7 +41,8 @@ func failing(lines ...int) *explain.Report {
 	r := &explain.Report{Frames: []*explain.Frame{fr}}
 	for _, line := range lines {
 		fr.Compiles = append(fr.Compiles, &explain.Compile{Frame: fr, Status: explain.Failed})
-		r.Failures = append(r.Failures, &explain.Failure{Type: "TorchRuntimeError", Code: explain.OperatorFailed, Frame: "g", Pos: logs.Pos{File: "/w/m.py", Line: line, Code: "return x @ y"}})
+		r.Failures = append(r.Failures, &explain.Failure{Type: "TorchRuntimeError", Code: explain.OperatorFailed, Frame: "g",
+			Pos: logs.Pos{File: "/w/m.py", Line: line, Code: "return x @ y"}})
 	}
 	r.Totals.Failures = len(lines)
 	return r
@@ -93,7 +99,8 @@ func TestGatesSeeWhatGotWorse(t *testing.T) {
 // TestFullgraphIsWorse: the same program under fullgraph=True fails 13 times, and no gate
 // lets it through.
 func TestFullgraphIsWorse(t *testing.T) {
-	a, b := report(t, "../testdata/traces/pytorch-2.11/trace_02_ex_cpu.log.zst"), report(t, "../testdata/traces/pytorch-2.11/trace_03_fg_cpu.log.zst")
+	a, b := report(t, "../testdata/traces/pytorch-2.11/trace_02_ex_cpu.log.zst"),
+		report(t, "../testdata/traces/pytorch-2.11/trace_03_fg_cpu.log.zst")
 	if d := Diff(a, b); !d.Worse() || len(d.Failures.New) != 13 {
 		t.Errorf("worse: %v, %d new failures", d.Worse(), len(d.Failures.New))
 	}
@@ -201,7 +208,8 @@ func TestTwoLambdas(t *testing.T) {
 		r := &explain.Report{}
 		for _, fr := range frames {
 			fr.Name, fr.Pos.File = "<lambda>", "/w/m.py"
-			rc := &explain.Recompile{Failures: []explain.GuardFailure{explain.ParseReason("0/0: tensor 'x' size mismatch at index 0. expected 4, actual 5")}}
+			rc := &explain.Recompile{Failures: []explain.GuardFailure{explain.ParseReason("0/0: tensor 'x' size mismatch at index " +
+				"0. expected 4, actual 5")}}
 			c := &explain.Compile{ID: fr.ID, Frame: fr, Recompile: rc}
 			c.ID.Compile = 1
 			rc.Compile = c

@@ -70,7 +70,8 @@ func strictChrome(text []byte) (slices int, err error) {
 				stack = stack[:len(stack)-1]
 			}
 			if end := *e.TS + *e.Dur; len(stack) > 0 && end > stack[len(stack)-1]+1e-6 {
-				return slices, fmt.Errorf("slice %d (%s) of %v ends at %v, behind the one around it at %v", i, *e.Name, t, end, stack[len(stack)-1])
+				return slices, fmt.Errorf("slice %d (%s) of %v ends at %v, behind the one around it at %v", i, *e.Name, t, end,
+					stack[len(stack)-1])
 			}
 			open[t] = append(stack, *e.TS+*e.Dur)
 			slices++
@@ -107,7 +108,8 @@ func TestChromeLanes(t *testing.T) {
 	start := time.Unix(1_800_000_000, 0)
 	r := &explain.Report{Title: "a\x00b\xff</script>\u2028"}
 	add := func(from, dur time.Duration) {
-		r.Phases = append(r.Phases, &explain.Phase{Name: "p\x1b[2J\xff", ID: explain.ID{Rank: -1, CompileID: logs.NoCompile}, Start: start.Add(from), Dur: dur})
+		r.Phases = append(r.Phases, &explain.Phase{Name: "p\x1b[2J\xff", ID: explain.ID{Rank: -1, CompileID: logs.NoCompile},
+			Start: start.Add(from), Dur: dur})
 	}
 	add(0, 10*time.Second)
 	add(time.Second, 3*time.Second)              // nests

@@ -13,9 +13,11 @@ import (
 // WriteDiffText writes a comparison for people.
 func WriteDiffText(w io.Writer, d *gate.Difference) error {
 	t := &TextWriter{W: bufio.NewWriter(w)}
-	t.line("breaks %d -> %d at %d -> %d places, recompiles %d -> %d, graphs %d -> %d, kernels %d -> %d, failures %d -> %d, compile time %.2f s -> %.2f s",
+	t.line("breaks %d -> %d at %d -> %d places, recompiles %d -> %d, graphs %d -> %d, kernels %d -> %d, failures %d -> %d, compile "+
+		"time %.2f s -> %.2f s",
 		d.Before.Breaks, d.After.Breaks, d.Before.DistinctBreaks, d.After.DistinctBreaks, d.Before.Recompiles, d.After.Recompiles,
-		d.Before.Graphs, d.After.Graphs, d.Before.Kernels, d.After.Kernels, d.Before.Failures, d.After.Failures, d.Before.CompileSeconds, d.After.CompileSeconds)
+		d.Before.Graphs, d.After.Graphs, d.Before.Kernels, d.After.Kernels, d.Before.Failures, d.After.Failures,
+		d.Before.CompileSeconds, d.After.CompileSeconds)
 	t.changes("breaks", &d.Breaks)
 	t.changes("recompiles", &d.Recompiles)
 	t.changes("failures", &d.Failures)

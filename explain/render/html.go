@@ -505,7 +505,8 @@ func (h *htmlWriter) tables(r *explain.Report) {
 	}
 	if len(r.Ranks) > 0 {
 		h.section("ranks", fmt.Sprintf("Ranks (%d)", len(r.Ranks)), true)
-		h.raw("<table><tr><th>rank</th><th>frames</th><th>graphs</th><th>breaks</th><th>recompiles</th><th>seconds</th><th>differs</th></tr>")
+		h.raw("<table><tr><th>rank</th><th>frames</th><th>graphs</th><th>breaks</th>" +
+			"<th>recompiles</th><th>seconds</th><th>differs</th></tr>")
 		for _, k := range r.Ranks {
 			t := &k.Totals
 			h.row(

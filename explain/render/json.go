@@ -393,7 +393,8 @@ func groupJSON(g *explain.BreakGroup) jsonGroup {
 	j := jsonGroup{
 		Key: g.Key, Code: b.Code, Type: b.Type, Short: b.Title(), Explanation: b.Explanation, Hints: orEmpty(b.Hints),
 		Context: b.Context, Fixability: b.Fixability, Outcome: b.Outcome, Noise: b.Noise, Pos: b.Pos, Value: b.Value,
-		Count: g.Times(), Chains: g.Chains, Graphs: g.Graphs, Seconds: g.Seconds, EagerOps: known(g.EagerOps), Lost: g.Lost, Fix: fixJSON(g.Fix),
+		Count: g.Times(), Chains: g.Chains, Graphs: g.Graphs, Seconds: g.Seconds, EagerOps: known(g.EagerOps), Lost: g.Lost,
+		Fix: fixJSON(g.Fix),
 	}
 	if j.Chains == nil {
 		j.Chains = [][]logs.Pos{}

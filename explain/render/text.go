@@ -46,7 +46,8 @@ func WriteText(w io.Writer, r *explain.Report) error {
 
 // textSections in the order in which a reader needs them.
 var textSections = []func(t *TextWriter, r *explain.Report){
-	(*TextWriter).failures, (*TextWriter).advice, (*TextWriter).breaks, (*TextWriter).recompiles, (*TextWriter).skipped, (*TextWriter).frames,
+	(*TextWriter).failures, (*TextWriter).advice, (*TextWriter).breaks, (*TextWriter).recompiles, (*TextWriter).skipped,
+	(*TextWriter).frames,
 	(*TextWriter).guards, (*TextWriter).graphs, (*TextWriter).Kernels, (*TextWriter).fusion, (*TextWriter).time,
 	(*TextWriter).caches, (*TextWriter).symbols, (*TextWriter).ranks, (*TextWriter).notes,
 }

@@ -137,7 +137,8 @@ func (g *goFile) where(b *explain.Break, s ast.Stmt) *explain.Rewrite {
 	}
 	base, c := elementwise(yes, torch)
 	other, d := elementwise(no, torch)
-	if base == "" || base != other || !min(c, d).holds(inputDtype(b, base)) || g.writesInPlace(base) || target != nil && g.writesInPlace(g.source(target)) {
+	if base == "" || base != other || !min(c, d).holds(inputDtype(b, base)) || g.writesInPlace(base) ||
+		target != nil && g.writesInPlace(g.source(target)) {
 		return nil
 	}
 	text := fmt.Sprintf("%s.Where(%s, %s, %s)", torch, g.source(cond), g.source(yes), g.source(no))
@@ -414,7 +415,8 @@ func (g *goFile) prints(s *ast.ExprStmt) bool {
 
 // reading are methods and functions that leave everything as it is.
 var reading = words2set(
-	"Shape Size Dim Item Float Int Bool Sum Mean Max Min Norm Abs Any All Numel Dtype String Since Sub Seconds Milliseconds Microseconds Round Sprint Sprintf Sprintln",
+	"Shape Size Dim Item Float Int Bool Sum Mean Max Min Norm Abs Any All Numel Dtype String Since Sub Seconds Milliseconds " +
+		"Microseconds Round Sprint Sprintf Sprintln",
 )
 
 // changesNothing says whether evaluating an expression has no effect.

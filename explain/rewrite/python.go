@@ -103,7 +103,8 @@ func pyBranch(lines []string, at int) (c pyChoice, ok bool) {
 	}
 	depth := len(explain.LeadingSpace(text(at)))
 	inside := func(n int) bool { // a line of the branch, the only one of its block
-		return strings.TrimSpace(text(n)) != "" && len(explain.LeadingSpace(text(n))) > depth && (strings.TrimSpace(text(n+1)) == "" || len(explain.LeadingSpace(text(n+1))) <= depth)
+		return strings.TrimSpace(text(n)) != "" && len(explain.LeadingSpace(text(n))) > depth &&
+			(strings.TrimSpace(text(n+1)) == "" || len(explain.LeadingSpace(text(n+1))) <= depth)
 	}
 	if m := pyIfSet().FindStringSubmatch(text(at)); m != nil {
 		c = pyChoice{cond: m[1], target: m[2], yes: m[3], no: m[2], last: at}

@@ -47,7 +47,8 @@ func TestWhereOfFixture(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := after[line-1]; got != "\tb = torch.Where(b.Sum().Lt(0), b.Mul(-1), b)" || len(after) != len(lines)-2 || after[line] != lines[line+2] {
+	if got := after[line-1]; got != "\tb = torch.Where(b.Sum().Lt(0), b.Mul(-1), b)" || len(after) != len(lines)-2 ||
+		after[line] != lines[line+2] {
 		t.Errorf("the file becomes\n%s", strings.Join(after, "\n"))
 	}
 	if _, err := ApplyFix(after, line, fix.Lines); !errors.Is(err, ErrChanged) {
@@ -148,11 +149,12 @@ func added(rw *explain.Rewrite) string {
 func TestGoWhere(t *testing.T) {
 	const cond = "\tif a.Sum().Abs().Lt(-0.5).Bool() { // why\n"
 	for body, want := range map[string]string{
-		cond + "\t\tb = b.Mul(-1)\n\t}\n":                                          "b = torch.Where(a.Sum().Abs().Lt(-0.5), b.Mul(-1), b)",
-		cond + "\t\tb = b.Mul(2)\n\t} else {\n\t\tb = torch.Relu(b).Add(3)\n\t}\n": "b = torch.Where(a.Sum().Abs().Lt(-0.5), b.Mul(2), torch.Relu(b).Add(3))",
-		cond + "\t\ta = b.Neg()\n\t} else {\n\t\ta = b\n\t}\n":                     "a = torch.Where(a.Sum().Abs().Lt(-0.5), b.Neg(), b)",
-		cond + "\t\treturn b.Neg()\n\t} else {\n\t\treturn b.Abs()\n\t}\n":         "return torch.Where(a.Sum().Abs().Lt(-0.5), b.Neg(), b.Abs())",
-		"\tif a.Any().Bool() {\n\t\tb = b.Tanh().Mul(0.5)\n\t}\n":                  "b = torch.Where(a.Any(), b.Tanh().Mul(0.5), b)",
+		cond + "\t\tb = b.Mul(-1)\n\t}\n": "b = torch.Where(a.Sum().Abs().Lt(-0.5), b.Mul(-1), b)",
+		cond + "\t\tb = b.Mul(2)\n\t} else {\n\t\tb = torch.Relu(b).Add(3)\n\t}\n": "b = torch.Where(a.Sum().Abs().Lt(-0.5), " +
+			"b.Mul(2), torch.Relu(b).Add(3))",
+		cond + "\t\ta = b.Neg()\n\t} else {\n\t\ta = b\n\t}\n":             "a = torch.Where(a.Sum().Abs().Lt(-0.5), b.Neg(), b)",
+		cond + "\t\treturn b.Neg()\n\t} else {\n\t\treturn b.Abs()\n\t}\n": "return torch.Where(a.Sum().Abs().Lt(-0.5), b.Neg(), b.Abs())",
+		"\tif a.Any().Bool() {\n\t\tb = b.Tanh().Mul(0.5)\n\t}\n":          "b = torch.Where(a.Any(), b.Tanh().Mul(0.5), b)",
 	} {
 		if got := added(rewriteAt("m.go", breaks.DataDependentBranching, 6, goLines(body), floats("b"))); got != want {
 			t.Errorf("%s\ngives %q, want %q", body, got, want)
@@ -163,22 +165,27 @@ func TestGoWhere(t *testing.T) {
 // Prints, log calls and clock readings that go nowhere else are left out of compiled
 // calls; what has another effect or another use is not touched.
 func TestGoOutOfCompiled(t *testing.T) {
-	head := "package main\n\nimport (\n\t\"fmt\"\n\t\"log\"\n\t\"time\"\n\n\t\"tcdbg/torch\"\n)\n\nfunc f(a *torch.Tensor) *torch.Tensor {\n"
+	head := "package main\n\nimport (\n\t\"fmt\"\n\t\"log\"\n\t\"time\"\n\n\t\"tcdbg/torch\"\n)\n\nfunc f(a *torch.Tensor) " +
+		"*torch.Tensor {\n"
 	const im = "\"tcdbg/torch/compiler\"\n" // added below a line that stays as it is
 	for body, want := range map[string]string{
-		"\tfmt.Println(a.Shape(), \"x\") // seen\n":                 im + "if !compiler.IsCompiling() {\n\tfmt.Println(a.Shape(), \"x\") // seen\n}",
-		"\tlog.Printf(\n\t\t\"%v\", a.Sum().Item())\n":              im + "if !compiler.IsCompiling() {\n\tlog.Printf(\n\t\t\"%v\", a.Sum().Item())\n}",
-		"\tt := time.Now()\n\tfmt.Println(time.Since(t))\n":         im + "var t time.Time\nif !compiler.IsCompiling() {\n\tt = time.Now()\n}",
-		"\tt := time.Now()\n\td := time.Since(t)\n\tlog.Print(d)\n": im + "var t time.Time\nif !compiler.IsCompiling() {\n\tt = time.Now()\n}",
-		"\t_ = time.Since(start)\n":                                 im + "if !compiler.IsCompiling() {\n\t_ = time.Since(start)\n}",
-		"\tfmt.Println(next())\n":                                   "",
-		"\tfmt.Println(a.Add_(1))\n":                                "",
-		"\tlog.Fatal(a)\n":                                          "",
-		"\tn, _ := fmt.Println(a)\n":                                "",
-		"\tt := time.Now()\n\tg(t)\n":                               "",
-		"\tt := time.Now()\n\td := time.Since(t)\n\tg(d)\n":         "",
-		"\tfmt.Println(a); g()\n":                                   "",
-		"\tt := time.Now()\n\tcompiler := t\n\t_ = compiler\n":      "",
+		"\tfmt.Println(a.Shape(), \"x\") // seen\n": im +
+			"if !compiler.IsCompiling() {\n\tfmt.Println(a.Shape(), \"x\") // seen\n}",
+		"\tlog.Printf(\n\t\t\"%v\", a.Sum().Item())\n": im +
+			"if !compiler.IsCompiling() {\n\tlog.Printf(\n\t\t\"%v\", a.Sum().Item())\n}",
+		"\tt := time.Now()\n\tfmt.Println(time.Since(t))\n": im +
+			"var t time.Time\nif !compiler.IsCompiling() {\n\tt = time.Now()\n}",
+		"\tt := time.Now()\n\td := time.Since(t)\n\tlog.Print(d)\n": im +
+			"var t time.Time\nif !compiler.IsCompiling() {\n\tt = time.Now()\n}",
+		"\t_ = time.Since(start)\n":                            im + "if !compiler.IsCompiling() {\n\t_ = time.Since(start)\n}",
+		"\tfmt.Println(next())\n":                              "",
+		"\tfmt.Println(a.Add_(1))\n":                           "",
+		"\tlog.Fatal(a)\n":                                     "",
+		"\tn, _ := fmt.Println(a)\n":                           "",
+		"\tt := time.Now()\n\tg(t)\n":                          "",
+		"\tt := time.Now()\n\td := time.Since(t)\n\tg(d)\n":    "",
+		"\tfmt.Println(a); g()\n":                              "",
+		"\tt := time.Now()\n\tcompiler := t\n\t_ = compiler\n": "",
 	} {
 		rw := rewriteAt("m.go", breaks.BuiltinPrint, 12, strings.Split(head+body+"\treturn a\n}\n", "\n"))
 		if got := added(rw); got != want || rw != nil && rw.Note == "" {
@@ -190,7 +197,9 @@ func TestGoOutOfCompiled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := strings.Replace(strings.Join(lines, "\n"), "\tfmt.Println(a)\n", "\tif !compiler.IsCompiling() {\n\t\tfmt.Println(a)\n\t}\n", 1); strings.Join(after, "\n") != strings.Replace(want, "torch\"\n)", "torch\"\n\t\"tcdbg/torch/compiler\"\n)", 1) {
+	if want := strings.Replace(strings.Join(lines, "\n"), "\tfmt.Println(a)\n",
+		"\tif !compiler.IsCompiling() {\n\t\tfmt.Println(a)\n\t}\n", 1); strings.Join(after, "\n") != strings.Replace(want,
+		"torch\"\n)", "torch\"\n\t\"tcdbg/torch/compiler\"\n)", 1) {
 		t.Errorf("the file becomes\n%s", strings.Join(after, "\n"))
 	}
 }
@@ -199,30 +208,40 @@ func TestGoOutOfCompiled(t *testing.T) {
 func TestPyRewrites(t *testing.T) {
 	head := "import logging\nimport time\nimport torch\n\ndef f(x, y):\n"
 	for body, want := range map[string]string{
-		"    if x.sum() > 0:\n        x = x * 2\n":                                                               "x = torch.where(x.sum() > 0, x * 2, x)",
-		"    if x.sum().item() > 0.5:\n        x = x * 2\n    else:\n        x = x - 1\n":                        "x = torch.where(x.sum() > 0.5, x * 2, x - 1)",
-		"    if x.sum() > 0:\n        return x.relu()\n    return -x\n":                                          "return torch.where(x.sum() > 0, x.relu(), -x)",
-		"    if (x < 0).any():\n        x = torch.abs(x)\n":                                                      "x = torch.where((x < 0).any(), torch.abs(x), x)",
-		"    if x.sum() > 0: x = -x\n":                                                                           "x = torch.where(x.sum() > 0, -x, x)",
-		"    if x.sum() > 0:\n        y = y * 0.5\n":                                                             "y = torch.where(x.sum() > 0, y * 0.5, y)", // y is known below
-		"    if x.sum() > 0:\n        z = z * 2\n":                                                               "",                                         // a number, for all that is known
-		"    if x.sum():\n        x = x * 2\n":                                                                   "",
-		"    if x > 0:\n        x = x * 2\n":                                                                     "",
-		"    if x.sum() > 0 and y:\n        x = x * 2\n":                                                         "",
-		"    if x.sum() > 0:\n        x = x.sum()\n":                                                             "",
-		"    if x.sum() > 0:\n        x = x * 2\n        y = x\n":                                                "",
-		"    if x.sum() > 0:\n        x = x * 2\n    elif y:\n        x = x * 3\n":                               "",
-		"    if x.sum() > 0:\n        x = x * 2\n    x.add_(1)\n":                                                "",
-		"    print(x.shape, \"a\")\n":                                                                            "if not torch.compiler.is_compiling():\n    print(x.shape, \"a\")",
-		"    logging.info(f\"{x.sum().item()}\")\n":                                                              "if not torch.compiler.is_compiling():\n    logging.info(f\"{x.sum().item()}\")",
-		"    print(x.add_(1))\n":                                                                                 "",
-		"    print(next(it))\n":                                                                                  "",
-		"    print(x); y = 1\n":                                                                                  "",
-		"    t = time.time()\n    x = x + 1\n    print(time.time() - t)\n":                                       "t = 0.0 if torch.compiler.is_compiling() else time.time()",
-		"    t = time.time()\n    d = time.time() - t\n    logger.info(d)\n":                                     "t = 0.0 if torch.compiler.is_compiling() else time.time()",
-		"    t = time.time()\n    d = 0.0 if torch.compiler.is_compiling() else time.time() - t\n    print(d)\n": "t = 0.0 if torch.compiler.is_compiling() else time.time()",
-		"    t = time.time()\n    x = x + t\n":                                                                   "",
-		"    t = time.time()\n    return t\n":                                                                    "",
+		"    if x.sum() > 0:\n        x = x * 2\n": "x = " +
+			"torch.where(x.sum() > 0, x * 2, x)",
+		"    if x.sum().item() > 0.5:\n        x = x * 2\n    else:\n        x = x - 1\n": "x = " +
+			"torch.where(x.sum() > 0.5, x * 2, x - 1)",
+		"    if x.sum() > 0:\n        return x.relu()\n    return -x\n": "return " +
+			"torch.where(x.sum() > 0, x.relu(), -x)",
+		"    if (x < 0).any():\n        x = torch.abs(x)\n": "x = " +
+			"torch.where((x < 0).any(), torch.abs(x), x)",
+		"    if x.sum() > 0: x = -x\n": "x = torch.where(x.sum() > 0, -x, x)",
+		// y is known below
+		"    if x.sum() > 0:\n        y = y * 0.5\n":                               "y = torch.where(x.sum() > 0, y * 0.5, y)",
+		"    if x.sum() > 0:\n        z = z * 2\n":                                 "", // a number, for all that is known
+		"    if x.sum():\n        x = x * 2\n":                                     "",
+		"    if x > 0:\n        x = x * 2\n":                                       "",
+		"    if x.sum() > 0 and y:\n        x = x * 2\n":                           "",
+		"    if x.sum() > 0:\n        x = x.sum()\n":                               "",
+		"    if x.sum() > 0:\n        x = x * 2\n        y = x\n":                  "",
+		"    if x.sum() > 0:\n        x = x * 2\n    elif y:\n        x = x * 3\n": "",
+		"    if x.sum() > 0:\n        x = x * 2\n    x.add_(1)\n":                  "",
+		"    print(x.shape, \"a\")\n": "if not torch.compiler.is_compiling():\n    " +
+			"print(x.shape, \"a\")",
+		"    logging.info(f\"{x.sum().item()}\")\n": "if not torch.compiler.is_compiling():\n    " +
+			"logging.info(f\"{x.sum().item()}\")",
+		"    print(x.add_(1))\n": "",
+		"    print(next(it))\n":  "",
+		"    print(x); y = 1\n":  "",
+		"    t = time.time()\n    x = x + 1\n    print(time.time() - t)\n": "t = 0.0 if " +
+			"torch.compiler.is_compiling() else time.time()",
+		"    t = time.time()\n    d = time.time() - t\n    logger.info(d)\n": "t = 0.0 if " +
+			"torch.compiler.is_compiling() else time.time()",
+		"    t = time.time()\n    d = 0.0 if torch.compiler.is_compiling() else time.time() - t\n    print(d)\n": "t = 0.0 if " +
+			"torch.compiler.is_compiling() else time.time()",
+		"    t = time.time()\n    x = x + t\n": "",
+		"    t = time.time()\n    return t\n":  "",
 	} {
 		code := breaks.SkippedFunction
 		if strings.HasPrefix(body, "    if ") {

@@ -35,7 +35,8 @@ func TestCheckFlags(t *testing.T) {
 // never recorded, and what a text log was not asked for.
 func TestCheckRemarks(t *testing.T) {
 	traces := filepath.Join("..", "..", "explain", "testdata", "traces", "pytorch-2.15")
-	exports, text, trace := filepath.Join(traces, "failed_exports.log.zst"), filepath.Join(traces, "loops.txt.zst"), filepath.Join(traces, "loops.log.zst")
+	exports, text, trace := filepath.Join(traces, "failed_exports.log.zst"), filepath.Join(traces, "loops.txt.zst"),
+		filepath.Join(traces, "loops.log.zst")
 	const unrecorded, unlogged = "PyTorch does not record how an export ends", "no recompiles logged"
 	for _, c := range []struct{ path, flag, value, says string }{
 		{exports, "--max-failures", "9", unrecorded},
@@ -47,7 +48,8 @@ func TestCheckRemarks(t *testing.T) {
 		{trace, "--max-recompiles", "99", ""},
 	} {
 		r := run(t, tcdbg(t, t.TempDir(), "check", c.flag, c.value, c.path))
-		if r.code != ExitOK || r.stdout != "" || !strings.Contains(r.stderr, c.says) || c.says == "" && r.stderr != "" || c.says != "" && !strings.HasPrefix(r.stderr, "tcdbg: ") {
+		if r.code != ExitOK || r.stdout != "" || !strings.Contains(r.stderr, c.says) || c.says == "" && r.stderr != "" ||
+			c.says != "" && !strings.HasPrefix(r.stderr, "tcdbg: ") {
 			t.Errorf("%s %s: code %d, want %q\n%s%s", c.path, c.flag, r.code, c.says, r.stdout, r.stderr)
 		}
 	}
@@ -87,12 +89,14 @@ func TestNoTraceIsRefused(t *testing.T) {
 	good := filepath.Join("..", "..", "explain", "testdata", "traces", "pytorch-2.15", "loops.log.zst")
 	for name, path := range map[string]string{
 		"go.mod": filepath.Join("..", "..", "go.mod"), "three bytes": write("s.log", []byte("abc")), "none": write("e.log", nil),
-		"prose":  write("prose.txt", []byte("a line\nanother\n\nTraceback (most recent call last):\n  File \"x.py\", line 1\nValueError: no\n")),
+		"prose": write("prose.txt", []byte("a line\nanother\n\nTraceback (most recent call last):\n  File \"x.py\", line "+
+			"1\nValueError: no\n")),
 		"binary": write("b.log", bytes.Repeat([]byte{0, 1, 2, 0xff, '\n'}, 400)), "an empty folder": folder,
 	} {
 		for _, args := range [][]string{
 			{"check", "--max-breaks", "0", path}, {"report", path}, {"replay", path}, {"code", path}, {"check", good, path},
-			{"diff", path, path}, {"diff", "--exit-code", good, path}, {"diff", path, good}, {"check", "--write-baseline", filepath.Join(dir, "b.json"), path},
+			{"diff", path, path}, {"diff", "--exit-code", good, path}, {"diff", path, good},
+			{"check", "--write-baseline", filepath.Join(dir, "b.json"), path},
 		} {
 			if name == "an empty folder" && args[1] == good || name == "binary" && args[1] == good && args[0] == "check" {
 				continue // beside a trace the folder may be empty, and damage is told in the report
@@ -111,7 +115,8 @@ func TestNoTraceIsRefused(t *testing.T) {
 // A run in which nothing is compiled is one: its check passes.
 func TestRunsWithoutCompiles(t *testing.T) {
 	state := t.TempDir()
-	for _, args := range [][]string{{"check", "--max-breaks", "0", "--", "true"}, {"check", "--max-breaks", "0", "last"}, {"report", "last"}} {
+	for _, args := range [][]string{{"check", "--max-breaks", "0", "--", "true"}, {"check", "--max-breaks", "0", "last"},
+		{"report", "last"}} {
 		if r := run(t, tcdbg(t, state, args...)); r.code != ExitOK {
 			t.Errorf("%v: code %d\n%s", args, r.code, r.stderr)
 		}
@@ -128,7 +133,8 @@ func TestCheckOfAFailingProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := run(t, tcdbg(t, t.TempDir(), "check", "--max-breaks", "0", "--", "sh", "-c", "cp "+plain+" $TORCH_TRACE/; exit 7"))
-	if r.code != 7 || !strings.Contains(r.stdout, "max-breaks: 2 breaks") || !strings.Contains(r.stderr, "BREAKS: 2 breaks") || !strings.Contains(r.stderr, "sh exited with code 7: the check fails; the report above covers what it compiled before that") {
+	if r.code != 7 || !strings.Contains(r.stdout, "max-breaks: 2 breaks") || !strings.Contains(r.stderr, "BREAKS: 2 breaks") ||
+		!strings.Contains(r.stderr, "sh exited with code 7: the check fails; the report above covers what it compiled before that") {
 		t.Errorf("code %d\n%s\n%s", r.code, r.stdout, r.stderr)
 	}
 }
@@ -167,7 +173,9 @@ func TestFollowWaits(t *testing.T) {
 // check, though no record tells it.
 func TestUncaughtErrorOfACommand(t *testing.T) {
 	state := t.TempDir()
-	const script = `cp "$0" $TORCH_TRACE/; printf 'Traceback (most recent call last):\n  File "/u/train.py", line 20, in main\n    d(x)\n  File "/v/site-packages/torch/_dynamo/backends/distributed.py", line 5, in compile_fn\n    x\nAssertionError: the first bucket\n' >&2; exit 1`
+	const script = `cp "$0" $TORCH_TRACE/; printf 'Traceback (most recent call last):\n  File "/u/train.py", line 20, in main\n    ` +
+		`d(x)\n  File "/v/site-packages/torch/_dynamo/backends/distributed.py", line 5, in compile_fn\n    x\nAssertionError: the ` +
+		`first bucket\n' >&2; exit 1`
 	r := run(t, tcdbg(t, state, "exec", "--plain", "--", "sh", "-c", script, sampleTrace))
 	const want = "[-/-] main AssertionError: the first bucket\n"
 	if r.code != 1 || !strings.Contains(r.stderr, "FAILURES: 1\n") || !strings.Contains(r.stderr, want) {
@@ -188,12 +196,16 @@ func TestUncaughtErrorOfACommand(t *testing.T) {
 // are no part of what the program printed, however much a traceback in them looks so.
 func TestUncaughtErrorBesideTheUsersLogs(t *testing.T) {
 	const log = "V1122 20:02:51.832000 16597 torch/_dynamo/symbolic_convert.py:9] [2/0] "
-	const script = `cp "$0" $TORCH_TRACE/; printf '` + log + `Traceback (most recent call last):\n` + log + `[__graph_breaks] x\nTraceback (most recent call last):\n  File "/u/train.py", line 20, in main\n    d(x)\n` + log + `late\n  File "/v/site-packages/torch/_dynamo/backends/distributed.py", line 5, in compile_fn\n    x\nAssertionError: the first bucket\n' >&2; exit 1`
+	const script = `cp "$0" $TORCH_TRACE/; printf '` + log + `Traceback (most recent call last):\n` + log +
+		`[__graph_breaks] x\nTraceback (most recent call last):\n  File "/u/train.py", line 20, in main\n    d(x)\n` + log +
+		`late\n  File "/v/site-packages/torch/_dynamo/backends/distributed.py", line 5, in compile_fn\n    x\nAssertionError: the ` +
+		`first bucket\n' >&2; exit 1`
 	for _, set := range []string{"TORCH_LOGS=dynamo", "TORCH_LOGS_OUT=" + filepath.Join(t.TempDir(), "mine.txt")} {
 		c := tcdbg(t, t.TempDir(), "exec", "--plain", "--", "sh", "-c", script, sampleTrace)
 		c.Env = append(c.Env, set)
 		r := run(t, c)
-		if r.code != 1 || !strings.Contains(r.stderr, "FAILURES: 1\n") || !strings.Contains(r.stderr, "[-/-] main AssertionError: the first bucket\n") {
+		if r.code != 1 || !strings.Contains(r.stderr, "FAILURES: 1\n") ||
+			!strings.Contains(r.stderr, "[-/-] main AssertionError: the first bucket\n") {
 			t.Errorf("%s: code %d\n%s", set, r.code, r.stderr)
 		}
 		if !strings.Contains(r.stderr, log+"[__graph_breaks] x\n") || !strings.Contains(r.stderr, log+"late\n") {

@@ -23,14 +23,16 @@ func main() { fmt.Println(torch.Compile(f)(torch.Ones(4)).Shape()) }`)
 		t.Fatalf("%+v", r)
 	}
 	module, err := os.ReadFile(filepath.Join(out, "0_0_inference.py"))
-	if err != nil || !strings.Contains(string(module), "@triton.jit\ndef fused_sin_cos_add_0(") || !strings.Contains(string(module), "def call(args):") {
+	if err != nil || !strings.Contains(string(module), "@triton.jit\ndef fused_sin_cos_add_0(") ||
+		!strings.Contains(string(module), "def call(args):") {
 		t.Errorf("%v\n%s", err, module)
 	}
 	if r := run(t, tcdbg(t, state, "code", "last")); r.code != 0 || !strings.HasPrefix(r.stdout, "==> 0_0_inference.c <==\n") {
 		t.Errorf("%+v", r)
 	}
 	theirs := filepath.Join("..", "..", "explain", "testdata", "traces", "pytorch-2.15", "fusion_small.log.zst")
-	if r := run(t, tcdbg(t, state, "code", theirs)); r.code != 0 || !strings.Contains(r.stdout, ".py <==\n") || strings.Contains(r.stdout, "\x1b") {
+	if r := run(t, tcdbg(t, state, "code", theirs)); r.code != 0 || !strings.Contains(r.stdout, ".py <==\n") ||
+		strings.Contains(r.stdout, "\x1b") {
 		t.Errorf("%d %s", r.code, r.stderr)
 	}
 	empty := program(t, "func main() {}")

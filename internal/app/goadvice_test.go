@@ -66,7 +66,8 @@ func main() {
 }`,
 	},
 	{
-		name: "torch.Compile in a loop", advice: "model.go:10 is called 5 times, and i, which the function captures, is not always the same: move torch.Compile out of the loop and pass i to what it returns, as a tensor",
+		name: "torch.Compile in a loop", advice: "model.go:10 is called 5 times, and i, which the function captures, is not always " +
+			"the same: move torch.Compile out of the loop and pass i to what it returns, as a tensor",
 		before: `
 func main() {
 	for i := range 5 {
@@ -257,7 +258,8 @@ func advised(t *testing.T, state, body string) (a advice) {
 			imports += "\t\"tcdbg/torch/" + p + "\"\n"
 		}
 	}
-	for name, path := range map[string]string{"time": "time", "log": "log", "os": "os", "rand": "math/rand", "sync": "sync", "atomic": "sync/atomic", "reflect": "reflect"} {
+	for name, path := range map[string]string{"time": "time", "log": "log", "os": "os", "rand": "math/rand", "sync": "sync",
+		"atomic": "sync/atomic", "reflect": "reflect"} {
 		if strings.Contains(body, name+".") {
 			imports += "\t\"" + path + "\"\n"
 		}

@@ -11,7 +11,8 @@ import (
 // were advised wrongly.
 var goBlindAdvice = []goPair{
 	{
-		name: "sizes that are the same one", advice: "call compiler.MarkDynamic(x, 0) and compiler.MarkDynamic(y, 0) before the first call, all of them",
+		name: "sizes that are the same one", advice: "call compiler.MarkDynamic(x, 0) and compiler.MarkDynamic(y, 0) before the " +
+			"first call, all of them",
 		before: `
 func f(x, y *torch.Tensor) *torch.Tensor { return x.Mul(y).Sum() }
 func main() {
@@ -62,7 +63,8 @@ func main() {
 }`,
 	},
 	{
-		name: "a number that an operator takes as a number alone", advice: "the marked line needs k as a number, so there is an entry for each value: keep them few",
+		name:   "a number that an operator takes as a number alone",
+		advice: "the marked line needs k as a number, so there is an entry for each value: keep them few",
 		before: `
 func f(x *torch.Tensor, k float64) *torch.Tensor { return torch.FullLike(x, k).Mul(x) }
 func main() {
@@ -112,7 +114,8 @@ func main() {
 }`,
 	},
 	{
-		name: "item that a branch needs", code: breaks.TensorItem, advice: "compute both sides and choose with Where on the tensor, or decide before the call",
+		name: "item that a branch needs", code: breaks.TensorItem,
+		advice: "compute both sides and choose with Where on the tensor, or decide before the call",
 		before: `
 func f(x *torch.Tensor) *torch.Tensor {
 	if x.Sum().Item() > 2 {
@@ -135,7 +138,8 @@ func f(x *torch.Tensor) *torch.Tensor { return x.Exp().Argmax() }
 func main() { fmt.Println(int(torch.Compile(f)(torch.Arange(3)).Item())) }`,
 	},
 	{
-		name: "item that is a position", code: breaks.TensorItem, advice: "where it is a position, IndexSelect, Gather and IndexFill take the tensor as it is",
+		name: "item that is a position", code: breaks.TensorItem,
+		advice: "where it is a position, IndexSelect, Gather and IndexFill take the tensor as it is",
 		before: `
 func f(x *torch.Tensor) *torch.Tensor {
 	i := int(x.Exp().Argmax().Item())

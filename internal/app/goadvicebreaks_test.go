@@ -54,7 +54,8 @@ func main() {
 }`,
 	},
 	{
-		name: "print for debugging", code: breaks.BuiltinPrint, advice: "Move printing out of the compiled function or behind a constant debug flag.",
+		name: "print for debugging", code: breaks.BuiltinPrint,
+		advice: "Move printing out of the compiled function or behind a constant debug flag.",
 		before: `
 func f(x *torch.Tensor) *torch.Tensor {
 	y := x.Sin()
@@ -131,7 +132,8 @@ func main() {
 }`,
 	},
 	{
-		name: "RequiresGrad_", code: breaks.TensorRequiresGrad, advice: "Call RequiresGrad_ before the compiled function, and pass the tensor in.",
+		name: "RequiresGrad_", code: breaks.TensorRequiresGrad,
+		advice: "Call RequiresGrad_ before the compiled function, and pass the tensor in.",
 		before: `
 func f(x *torch.Tensor) *torch.Tensor {
 	y := x.Mul(2).Detach()
@@ -280,7 +282,8 @@ func f(x *torch.Tensor, m map[string]float64, keys []string) *torch.Tensor {
 func main() { fmt.Println(torch.Compile(f)(torch.Ones(3), map[string]float64{"a": 1, "b": 2}, []string{"a", "b"})) }`,
 	},
 	{
-		name: "a map that is changed", code: breaks.MapMutation, advice: "Change the map outside of the compiled function, or under constant keys.",
+		name: "a map that is changed", code: breaks.MapMutation,
+		advice: "Change the map outside of the compiled function, or under constant keys.",
 		before: `
 func f(x *torch.Tensor, m map[string]float64) *torch.Tensor {
 	y := x.Sin()
@@ -304,7 +307,8 @@ func main() {
 }`,
 	},
 	{
-		name: "a loop that data ends", code: breaks.DataDependentLoop, advice: "Bound the loop by a constant and mask the surplus, or leave the loop outside and compile its body.",
+		name: "a loop that data ends", code: breaks.DataDependentLoop,
+		advice: "Bound the loop by a constant and mask the surplus, or leave the loop outside and compile its body.",
 		before: `
 func f(x *torch.Tensor) *torch.Tensor {
 	return compiler.WhileLoop(func(t ...*torch.Tensor) *torch.Tensor { return t[0].Sum().Lt(20) },
@@ -431,7 +435,8 @@ func f(x, r *torch.Tensor) *torch.Tensor { return x.Sin().Mul(r) }
 func main() { fmt.Println(torch.Compile(f)(torch.Ones(3), torch.NewTensor(rand.New(rand.NewSource(1)).Float64()))) }`,
 	},
 	{
-		name: "a goroutine", code: breaks.GoroutineStarted, advice: "Start goroutines outside of the compiled function, and compile what they run.",
+		name: "a goroutine", code: breaks.GoroutineStarted,
+		advice: "Start goroutines outside of the compiled function, and compile what they run.",
 		before: `
 var done = make(chan bool)
 func f(x *torch.Tensor) *torch.Tensor {
@@ -452,7 +457,8 @@ func main() {
 }`,
 	},
 	{
-		name: "numbers read out", code: breaks.TensorDataRead, advice: "Express the computation with tensor operators, or read the data after the compiled call.",
+		name: "numbers read out", code: breaks.TensorDataRead,
+		advice: "Express the computation with tensor operators, or read the data after the compiled call.",
 		before: `
 func f(x *torch.Tensor) (*torch.Tensor, string) {
 	y := x.Sin()
@@ -514,7 +520,8 @@ func f(x *torch.Tensor, n int) *torch.Tensor {
 func main() { fmt.Println(torch.Compile(f)(torch.Ones(3), 2)) }`,
 	},
 	{
-		name: "an array under an unknown index", code: breaks.OpaqueValue, advice: "Do what the line does before the compiled call, and pass the result in.",
+		name: "an array under an unknown index", code: breaks.OpaqueValue,
+		advice: "Do what the line does before the compiled call, and pass the result in.",
 		before: `
 func f(x *torch.Tensor, s []float64) *torch.Tensor {
 	s = s[:2]
@@ -542,7 +549,8 @@ func f(x *torch.Tensor) *torch.Tensor { return torch.NonzeroStatic(x, kw.Size(2)
 func main() { fmt.Println(torch.Compile(f)(torch.Arange(3))) }`,
 	},
 	{
-		name: "bincount", code: breaks.DynamicShapeOperator, advice: "count with ScatterAdd: torch.Zeros(n).ScatterAdd(0, index, torch.Ones(...)), or sum a OneHot",
+		name: "bincount", code: breaks.DynamicShapeOperator,
+		advice: "count with ScatterAdd: torch.Zeros(n).ScatterAdd(0, index, torch.Ones(...)), or sum a OneHot",
 		before: `
 func f(x *torch.Tensor) *torch.Tensor { return x.Bincount().To(torch.Float32).Mul(2) }
 func main() { fmt.Println(torch.Compile(f)(torch.Arange(3))) }`,

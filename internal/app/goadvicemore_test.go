@@ -6,7 +6,8 @@ import "tcdbg/tracer/breaks"
 // makes the same calls more often, and nothing is added.
 var goSettledAdvice = []goPair{
 	{
-		name: "with and without gradients", advice: "x comes with and without requires_grad: a graph that computes gradients is another one, so two entries are normal",
+		name: "with and without gradients", advice: "x comes with and without requires_grad: a graph that computes gradients is " +
+			"another one, so two entries are normal",
 		before: `
 func f(x *torch.Tensor) *torch.Tensor { return x.Mul(2).Sin() }
 func main() {
@@ -57,7 +58,8 @@ func main() {
 }`,
 	},
 	{
-		name: "a number that becomes dynamic", advice: "k was baked in by the first compile and is now dynamic: new values do not recompile (an int that becomes 0 or 1 does), nothing to do",
+		name: "a number that becomes dynamic", advice: "k was baked in by the first compile and is now dynamic: new values do not " +
+			"recompile (an int that becomes 0 or 1 does), nothing to do",
 		before: `
 func f(x *torch.Tensor, k int) *torch.Tensor { return x.Mul(float64(k)).Sin() }
 func main() {
@@ -200,7 +202,8 @@ func main() {
 }`,
 	},
 	{
-		name: "a loop that a break splits", advice: "is handed across the graph break at model.go:12 to the rest of the function: look at that break first",
+		name: "a loop that a break splits", advice: "is handed across the graph break at model.go:12 to the rest of the function: " +
+			"look at that break first",
 		before: `
 func f(x *torch.Tensor) *torch.Tensor {
 	for i := 0; i < 4; i++ {
@@ -220,7 +223,8 @@ func f(x *torch.Tensor) *torch.Tensor {
 func main() { fmt.Println(torch.Compile(f)(torch.Ones(3))) }`,
 	},
 	{
-		name: "texts", advice: "there is an entry for each value of mode (here \"b\"): keep them few, or choose by it before the compiled function",
+		name: "texts", advice: "there is an entry for each value of mode (here \"b\"): keep them few, or choose by it before the " +
+			"compiled function",
 		before: `
 func f(x *torch.Tensor, mode string) *torch.Tensor {
 	switch mode {
@@ -276,7 +280,8 @@ func main() {
 }`,
 	},
 	{
-		name: "rounds of a loop", advice: "the loop at the marked line is unrolled, so there is an entry for each number of rounds: keep these few, or leave the loop outside and compile its body",
+		name: "rounds of a loop", advice: "the loop at the marked line is unrolled, so there is an entry for each number of rounds: " +
+			"keep these few, or leave the loop outside and compile its body",
 		before: `
 var calls int
 func f(x *torch.Tensor) *torch.Tensor {
@@ -307,7 +312,8 @@ func main() {
 }`,
 	},
 	{
-		name: "a counter", advice: "calls counts up with every call: keep the counter outside of the compiled function, or make it a tensor",
+		name: "a counter", advice: "calls counts up with every call: keep the counter outside of the compiled function, or make " +
+			"it a tensor",
 		before: `
 var calls int
 func f(xs []*torch.Tensor) *torch.Tensor {
@@ -333,7 +339,8 @@ func main() {
 }`,
 	},
 	{
-		name: "a counter in a field", advice: "m.calls is another number with every call: where it counts, keep it outside of the compiled function",
+		name: "a counter in a field", advice: "m.calls is another number with every call: where it counts, keep it outside of the " +
+			"compiled function",
 		before: `
 type model struct{ calls int }
 func (m *model) f(xs []*torch.Tensor) *torch.Tensor {
@@ -426,7 +433,8 @@ func main() {
 }`,
 	},
 	{
-		name: "a function as backend, in a loop", advice: "each call of torch.Compile makes entries of its own: call it once, before the loop",
+		name:   "a function as backend, in a loop",
+		advice: "each call of torch.Compile makes entries of its own: call it once, before the loop",
 		before: `
 func run(g *torch.GraphModule, _ []torch.Value) (func([]torch.Value) []torch.Value, error) { return g.Forward, nil }
 func main() {
@@ -464,7 +472,8 @@ func main() {
 }`,
 	},
 	{
-		name: "a size that a line needs as a number", advice: "needs size 0 of x as a number, so each size is a compile of its own: pad to a few sizes",
+		name:   "a size that a line needs as a number",
+		advice: "needs size 0 of x as a number, so each size is a compile of its own: pad to a few sizes",
 		before: `
 func f(x *torch.Tensor) *torch.Tensor {
 	y := torch.Zeros(2)
@@ -495,7 +504,8 @@ func main() {
 }`,
 	},
 	{
-		name: "a size below what the entry serves", advice: "a size of 0 or 1 has an entry of its own: accept one entry more, or pass at least 2",
+		name:   "a size below what the entry serves",
+		advice: "a size of 0 or 1 has an entry of its own: accept one entry more, or pass at least 2",
 		before: `
 func f(x *torch.Tensor) *torch.Tensor { return x.Mul(2).Sum() }
 func main() {
@@ -514,7 +524,8 @@ func main() {
 // goHintAdvice are pairs for the hints after the first, and texts about one call.
 var goHintAdvice = []goPair{
 	{
-		name: "a branch on configuration", code: breaks.DataDependentBranching, advice: "If the condition is about configuration, make it a constant or an argument that is not a tensor.",
+		name: "a branch on configuration", code: breaks.DataDependentBranching,
+		advice: "If the condition is about configuration, make it a constant or an argument that is not a tensor.",
 		before: `
 func f(x, deep *torch.Tensor) *torch.Tensor {
 	if deep.Bool() {
@@ -533,7 +544,8 @@ func f(x *torch.Tensor, deep bool) *torch.Tensor {
 func main() { fmt.Println(torch.Compile(f)(torch.Ones(3), true)) }`,
 	},
 	{
-		name: "native code on constants", code: breaks.UnknownNativeCall, advice: "If it only looks at sizes and constants, pass its result in as an argument.",
+		name: "native code on constants", code: breaks.UnknownNativeCall,
+		advice: "If it only looks at sizes and constants, pass its result in as an argument.",
 		before: `
 func f(x *torch.Tensor) *torch.Tensor {
 	if os.Getenv("DEEP") == "" {
@@ -584,7 +596,8 @@ func f(x *torch.Tensor) *torch.Tensor { return torch.NonzeroStatic(x, kw.Size(2)
 func main() { fmt.Println(torch.Compile(f)(torch.Arange(3))) }`,
 	},
 	{
-		name: "Backward that counts", code: breaks.AutogradFunction, advice: "Backward may change nothing but what it makes itself: counting and printing belong outside of it.",
+		name: "Backward that counts", code: breaks.AutogradFunction,
+		advice: "Backward may change nothing but what it makes itself: counting and printing belong outside of it.",
 		before: `
 var runs int
 type double struct{}
@@ -612,7 +625,8 @@ func main() {
 }`,
 	},
 	{
-		name: "a function with a derivative, for inference", code: breaks.AutogradFunction, advice: "For inference call the compiled function under torch.NoGrad",
+		name: "a function with a derivative, for inference", code: breaks.AutogradFunction,
+		advice: "For inference call the compiled function under torch.NoGrad",
 		before: `
 type double struct{}
 func (double) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{in[0].Mul(2)} }
@@ -639,7 +653,9 @@ func main() {
 }`,
 	},
 	{
-		name: "Backward that reads a map", code: breaks.AutogradFunction, advice: "Backward is traced when Forward is: what it needs, hand over by SaveForBackward or in fields of the function, passed by value.",
+		name: "Backward that reads a map", code: breaks.AutogradFunction,
+		advice: "Backward is traced when Forward is: what it needs, hand over by SaveForBackward or in fields of the function, " +
+			"passed by value.",
 		before: `
 var by = map[string]float64{"k": 3}
 type scale struct{}

@@ -100,7 +100,8 @@ func main() {
 }`,
 	},
 	{
-		name: "a list whose length changes", advice: "loops over xs are unrolled: keep its length, or, where it holds tensors, stack them into one",
+		name: "a list whose length changes", advice: "loops over xs are unrolled: keep its length, or, where it holds tensors, " +
+			"stack them into one",
 		before: `
 func f(xs []*torch.Tensor) *torch.Tensor {
 	y := xs[0]

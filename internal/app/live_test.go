@@ -86,7 +86,8 @@ func TestLive(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := &feed{title: "model.go", exportDir: r.Path}
-	if err := f.startChild(r, func(in, out, errs *os.File) (*child, error) { return startEngine(r, in, out, errs, true) }, false); err != nil {
+	if err := f.startChild(r, func(in, out, errs *os.File) (*child, error) { return startEngine(r, in, out, errs, true) },
+		false); err != nil {
 		t.Fatal(err)
 	}
 	until(t, f, "the first graph, break and kernel", func(r *explain.Report) bool {
@@ -121,7 +122,8 @@ func TestPauseContinue(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := &feed{title: "model.go", exportDir: r.Path}
-	if err := f.startChild(r, func(in, out, errs *os.File) (*child, error) { return startEngine(r, in, out, errs, true) }, false); err != nil {
+	if err := f.startChild(r, func(in, out, errs *os.File) (*child, error) { return startEngine(r, in, out, errs, true) },
+		false); err != nil {
 		t.Fatal(err)
 	}
 	paused := func(r *explain.Report) bool { return r.State.State == "paused" }
@@ -154,7 +156,8 @@ func TestKernelFault(t *testing.T) {
 	r := run(t, c)
 	lines := strings.Split(strings.TrimSpace(r.stderr), "\n")
 	last := lines[len(lines)-1]
-	if r.code != ExitKernel || !strings.HasPrefix(last, "tcdbg: kernel fault: SIG") || !strings.Contains(last, "kernel fused_mul_0 of graph __compiled_fn_") {
+	if r.code != ExitKernel || !strings.HasPrefix(last, "tcdbg: kernel fault: SIG") ||
+		!strings.Contains(last, "kernel fused_mul_0 of graph __compiled_fn_") {
 		t.Errorf("code %d, last line %q", r.code, last)
 	}
 	if i := lastRun(t, state).Info; i.State != Crashed || i.Crash == "" {

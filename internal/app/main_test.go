@@ -198,7 +198,8 @@ func TestPanic(t *testing.T) {
 	state := t.TempDir()
 	p := program(t, "func main() { var a []int; println(a[len(a)]) }")
 	r := run(t, tcdbg(t, state, "run", "--plain", p))
-	if r.code != ExitPanic || !strings.Contains(r.stderr, "panic: runtime error: index out of range [0] with length 0") || !strings.Contains(r.stderr, "model.go:3") {
+	if r.code != ExitPanic || !strings.Contains(r.stderr, "panic: runtime error: index out of range [0] with length 0") ||
+		!strings.Contains(r.stderr, "model.go:3") {
 		t.Errorf("%+v", r)
 	}
 	rep := run(t, tcdbg(t, state, "replay", "last"))
@@ -314,7 +315,8 @@ exit 7`
 	if strings.Contains(r.stderr, "cannot fuse") || !strings.Contains(r.stderr, "a warning") {
 		t.Errorf("stderr %q", r.stderr)
 	}
-	script = `printf 'V1121 12:00:00.000000 7 torch/a.py:1] {"dynamo_start": {"stack": []}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0}\n' > "$TORCH_TRACE/dedicated_log_torch_trace_x.log"; printf unended >&2`
+	script = `printf 'V1121 12:00:00.000000 7 torch/a.py:1] {"dynamo_start": {"stack": []}, "frame_id": 0, "frame_compile_id": 0, ` +
+		`"attempt": 0}\n' > "$TORCH_TRACE/dedicated_log_torch_trace_x.log"; printf unended >&2`
 	if r := run(t, tcdbg(t, state, "exec", "--", "sh", "-c", script)); !strings.HasPrefix(r.stderr, "unended\nsh ") {
 		t.Errorf("the report does not begin on a line of its own: %q", r.stderr)
 	}
@@ -350,7 +352,8 @@ func TestInit(t *testing.T) {
 	if r := run(t, tcdbg(t, t.TempDir(), "init", dir)); r.code != 0 {
 		t.Fatalf("%+v", r)
 	}
-	for path, want := range map[string]bool{"go.mod": true, torchFolder + "/go.mod": true, torchFolder + "/torch/torch.go": true, torchFolder + "/torch/torch_test.go": false} {
+	for path, want := range map[string]bool{"go.mod": true, torchFolder + "/go.mod": true, torchFolder + "/torch/torch.go": true,
+		torchFolder + "/torch/torch_test.go": false} {
 		if _, err := os.Stat(filepath.Join(dir, path)); (err == nil) != want {
 			t.Errorf("%s is there: %v", path, err == nil)
 		}

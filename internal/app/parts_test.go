@@ -115,7 +115,8 @@ func TestOutputLog(t *testing.T) {
 		}
 	}
 	put(stdoutFile, "one\ntwo \x1b[31mred\x1b[0m\npart")
-	put(stderrFile, "V0221 12:06:24.445000 1 torch/s.py:9] [0/0] [__fusion] x\n[rank0]:W0221 12:06:24.445000 1 torch/_logging/_internal.py:9] [0/0] ignored\npanic: boom\n")
+	put(stderrFile, "V0221 12:06:24.445000 1 torch/s.py:9] [0/0] [__fusion] x\n[rank0]:W0221 12:06:24.445000 1 "+
+		"torch/_logging/_internal.py:9] [0/0] ignored\npanic: boom\n")
 	o := openOutput(r, true)
 	o.follow(context.Background(), false)
 	put(stdoutFile, "ial\nlast\n")
@@ -221,9 +222,12 @@ func TestTraceEnv(t *testing.T) {
 		want       string
 		kept, ours bool
 	}{
-		{nil, "TORCH_TRACE=/runs/x/trace TORCH_LOGS_OUT=/runs/x/trace/torch_logs.txt TORCH_LOGS=fusion,schedule,graph_breaks INDUCTOR_PROVENANCE=1", true, true},
-		{[]string{"TORCH_LOGS=dynamic"}, "TORCH_LOGS=dynamic TORCH_TRACE=/runs/x/trace TORCH_LOGS_OUT=/runs/x/trace/torch_logs.txt INDUCTOR_PROVENANCE=1", true, false},
-		{[]string{"TORCH_LOGS_OUT=/mine", "INDUCTOR_PROVENANCE=0", "TORCH_TRACE=/old"}, "TORCH_LOGS_OUT=/mine INDUCTOR_PROVENANCE=0 TORCH_TRACE=/runs/x/trace", false, false},
+		{nil, "TORCH_TRACE=/runs/x/trace TORCH_LOGS_OUT=/runs/x/trace/torch_logs.txt TORCH_LOGS=fusion,schedule,graph_breaks " +
+			"INDUCTOR_PROVENANCE=1", true, true},
+		{[]string{"TORCH_LOGS=dynamic"}, "TORCH_LOGS=dynamic TORCH_TRACE=/runs/x/trace TORCH_LOGS_OUT=/runs/x/trace/torch_logs.txt " +
+			"INDUCTOR_PROVENANCE=1", true, false},
+		{[]string{"TORCH_LOGS_OUT=/mine", "INDUCTOR_PROVENANCE=0", "TORCH_TRACE=/old"},
+			"TORCH_LOGS_OUT=/mine INDUCTOR_PROVENANCE=0 TORCH_TRACE=/runs/x/trace", false, false},
 	} {
 		env := traceEnv(r, c.env, false)
 		if s := strings.Join(env, " "); s != c.want || logsAreKept(r, env) != c.kept || logsAreOurs(env) != c.ours {

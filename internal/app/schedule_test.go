@@ -36,7 +36,8 @@ func TestScheduleOfATrace(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := &feed{title: "model.go", exportDir: r.Path}
-	if err := f.startChild(r, func(in, out, errs *os.File) (*child, error) { return startEngine(r, in, out, errs, true) }, false); err != nil {
+	if err := f.startChild(r, func(in, out, errs *os.File) (*child, error) { return startEngine(r, in, out, errs, true) },
+		false); err != nil {
 		t.Fatal(err)
 	}
 	<-f.now().done

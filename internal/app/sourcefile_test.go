@@ -102,7 +102,8 @@ func TestApplyKeepsFiles(t *testing.T) {
 			real, _ := os.Stat(path)
 			named, _ := os.Stat(other)
 			as, _ := os.Lstat(other)
-			if string(a) != string(b) || !os.SameFile(real, named) || real.Mode().Perm() != 0o754 || name == "symbolic" && as.Mode()&os.ModeSymlink == 0 {
+			if string(a) != string(b) || !os.SameFile(real, named) || real.Mode().Perm() != 0o754 ||
+				name == "symbolic" && as.Mode()&os.ModeSymlink == 0 {
 				t.Errorf("%s: %q and %q, mode %v", name, a, b, real.Mode())
 			}
 		}
@@ -149,7 +150,8 @@ func TestApplyKeepsOwner(t *testing.T) {
 				t.Error("the link is a file now")
 			}
 			got, _ := os.ReadFile(path)
-			if (string(got) == text) != (i == 1) || strings.Count(string(got), "\n") != strings.Count(string(got), "\r\n") || !strings.HasSuffix(string(got), "\r\nno end") {
+			if (string(got) == text) != (i == 1) || strings.Count(string(got), "\n") != strings.Count(string(got), "\r\n") ||
+				!strings.HasSuffix(string(got), "\r\nno end") {
 				t.Errorf("step %d: %q", i, got)
 			}
 		}

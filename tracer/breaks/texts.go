@@ -6,15 +6,18 @@ package breaks
 var explained = []Cause{
 	{
 		Code: ShapeAssertFailed, Short: "shape assertion that is false",
-		Explanation: "An assertion compares sizes, and with the sizes of this call it cannot hold; running the code would fail at the same place.",
+		Explanation: "An assertion compares sizes, and with the sizes of this call it cannot hold; running the code would fail at " +
+			"the same place.",
 	},
 	{
 		Code: TraceGenerator, Short: "generator function compiled directly",
-		Explanation: "A generator produces its values lazily, in a frame that is suspended between them; the tracer cannot capture such a frame as one function.",
+		Explanation: "A generator produces its values lazily, in a frame that is suspended between them; the tracer cannot capture " +
+			"such a frame as one function.",
 	},
 	{
 		Code: SkippedFunction, Short: "call to a skipped function", Fixability: FixableByYou,
-		Explanation: "The callee is native code or a part of the standard library that the tracer must not enter, so its effect cannot become part of a graph.",
+		Explanation: "The callee is native code or a part of the standard library that the tracer must not enter, so its effect " +
+			"cannot become part of a graph.",
 	},
 	{
 		Code: SkippedInline, Short: "call to a function marked as skipped", Fixability: FixableByYou,
@@ -27,7 +30,8 @@ var explained = []Cause{
 	},
 	{
 		Code: DataDependentOperator, Short: "data-dependent operator", Fixability: FixableByYou,
-		Explanation: "The operator's result is not a tensor but a value that only the data can tell; a graph is built before the data is known.",
+		Explanation: "The operator's result is not a tensor but a value that only the data can tell; a graph is built before the " +
+			"data is known.",
 	},
 	{
 		Code: DataDependentAssert, Short: "data-dependent assertion",
@@ -52,7 +56,8 @@ var explained = []Cause{
 	},
 	{
 		Code: RecompileLimit, Short: "recompile limit reached", Fixability: FixableByYou,
-		Explanation: "The frame was compiled as often as is allowed and another variant is needed; from here on calls that no cache entry fits run eagerly.",
+		Explanation: "The frame was compiled as often as is allowed and another variant is needed; from here on calls that no cache " +
+			"entry fits run eagerly.",
 	},
 	{
 		Code: ExcessiveRestarts, Short: "tracing restarted too often", Fixability: FrameworkBug,
@@ -90,7 +95,8 @@ var explained = []Cause{
 	},
 	{
 		Code: UnsafeSideEffect, Short: "side effect inside a higher-order region", Fixability: FixableByYou,
-		Explanation: "A function given to a higher-order operator changes state outside of itself; the operator may run it any number of times.",
+		Explanation: "A function given to a higher-order operator changes state outside of itself; the operator may run it any " +
+			"number of times.",
 	},
 	{
 		Code: InplaceOnInput, Short: "view of an input changed in place",
@@ -127,13 +133,16 @@ var explained = []Cause{
 	},
 	{
 		Code: TensorBackward, Short: "backward pass inside a compiled function", Fixability: FixableByYou,
-		Explanation: "The backward pass fills the gradients of leaf tensors, which exist only when the graph before it has run; it runs between two graphs, on the compiled backward of each.",
-		Hints:       []string{"Compile the function that returns the loss and call Backward outside of it; or accept this one break: what comes before and after it compiles."},
+		Explanation: "The backward pass fills the gradients of leaf tensors, which exist only when the graph before it has run; it " +
+			"runs between two graphs, on the compiled backward of each.",
+		Hints: []string{"Compile the function that returns the loss and call Backward outside of it; or accept this one break: what " +
+			"comes before and after it compiles."},
 	},
 	{
 		Code: TensorRequiresGrad, Short: "requires_grad changed inside a compiled function", Fixability: FixableByYou,
-		Explanation: "Whether a tensor requires gradients decides what autograd records after it; a tensor of the graph is none yet, so the change waits until the graph before it has run.",
-		Hints:       []string{"Call RequiresGrad_ before the compiled function, and pass the tensor in."},
+		Explanation: "Whether a tensor requires gradients decides what autograd records after it; a tensor of the graph is none " +
+			"yet, so the change waits until the graph before it has run.",
+		Hints: []string{"Call RequiresGrad_ before the compiled function, and pass the tensor in."},
 	},
 	{
 		Code: TensorItem, Short: "tensor value read as a number", Fixability: FixableByYou,
@@ -162,7 +171,8 @@ var explained = []Cause{
 	},
 	{
 		Code: DataDependentBranching, Short: "branch on a tensor's value", Fixability: FixableByYou,
-		Explanation: "Which way the branch goes depends on values that do not exist before the graph runs, so the graph ends here and the branch is taken on the real values.",
+		Explanation: "Which way the branch goes depends on values that do not exist before the graph runs, so the graph ends here " +
+			"and the branch is taken on the real values.",
 		Hints: []string{
 			"Compute both sides and choose with Where.",
 			"If the condition is about configuration, make it a constant or an argument that is not a tensor.",
@@ -222,8 +232,10 @@ var explained = []Cause{
 		Hints:       []string{"Receive before the compiled call and pass the value in."},
 	},
 	{
-		Code: DeferRecover, Type: "defer or recover across the region", Short: "defer or recover across the region", Fixability: FixableByYou,
-		Explanation: "A deferred call that has side effects, or a recover, must see the frame's real stack when it runs, so the region around it cannot become one graph.",
+		Code: DeferRecover, Type: "defer or recover across the region", Short: "defer or recover across the region",
+		Fixability: FixableByYou,
+		Explanation: "A deferred call that has side effects, or a recover, must see the frame's real stack when it runs, so the " +
+			"region around it cannot become one graph.",
 		Hints: []string{
 			"Move the defer into the caller, or the tensor work into a function of its own, and compile that; what a " +
 				"defer without recover does can also stand before each return.",
@@ -231,25 +243,29 @@ var explained = []Cause{
 	},
 	{
 		Code: UnknownNativeCall, Type: "Call of native code without a rule", Short: "call to native code", Fixability: FixableByYou,
-		Explanation: "The callee is compiled Go code outside of the traced packages (the standard library or another native function); its effect cannot become graph nodes.",
+		Explanation: "The callee is compiled Go code outside of the traced packages (the standard library or another native " +
+			"function); its effect cannot become graph nodes.",
 		Hints: []string{
 			"Call it before or after the compiled region.",
 			"If it only looks at sizes and constants, pass its result in as an argument.",
 		},
 	},
 	{
-		Code: UnsupportedOperator, Type: "Operator without a graph form", Short: "operator that cannot be captured", Fixability: Supportable,
+		Code: UnsupportedOperator, Type: "Operator without a graph form", Short: "operator that cannot be captured",
+		Fixability:  Supportable,
 		Explanation: "The operator runs eagerly but has no rule yet that puts it into a graph.",
 	},
 	{
 		Code: OpaqueValue, Type: "Opaque value used in a compiled region", Short: "opaque value", Fixability: FixableByYou,
-		Explanation: "The compiler does not know where the value was stored when the call began, or whose memory it is, so no guard can check it and nothing that depends on it may be baked into a graph.",
-		Hints:       []string{"Do what the line does before the compiled call, and pass the result in."},
+		Explanation: "The compiler does not know where the value was stored when the call began, or whose memory it is, so no guard " +
+			"can check it and nothing that depends on it may be baked into a graph.",
+		Hints: []string{"Do what the line does before the compiled call, and pass the result in."},
 	},
 	{
 		Code: MapMutation, Type: "Map mutation that cannot be replayed", Short: "map mutation", Fixability: FixableByYou,
-		Explanation: "The map is changed in a way that depends on values unknown while tracing, so the change cannot be replayed after the graph.",
-		Hints:       []string{"Change the map outside of the compiled function, or under constant keys."},
+		Explanation: "The map is changed in a way that depends on values unknown while tracing, so the change cannot be replayed " +
+			"after the graph.",
+		Hints: []string{"Change the map outside of the compiled function, or under constant keys."},
 	},
 	{
 		Code: MapIteration, Type: "Iteration over a map", Short: "range over a map", Fixability: FixableByYou,
@@ -284,8 +300,9 @@ var explained = []Cause{
 	},
 	{
 		Code: UserPanic, Type: "panic in a compiled region", Short: "panic", Fixability: FixableByYou,
-		Explanation: "The path that was traced panics; the panic is left to native execution, so that it shows as it does without compilation.",
-		Hints:       []string{"Look at the panic: the program itself fails here."},
+		Explanation: "The path that was traced panics; the panic is left to native execution, so that it shows as it does without " +
+			"compilation.",
+		Hints: []string{"Look at the panic: the program itself fails here."},
 	},
 	{
 		Code: TensorDataRead, Type: "Tensor data read by native code", Short: "tensor data read", Fixability: FixableByYou,
@@ -301,16 +318,19 @@ var explained = []Cause{
 		Explanation: "Which function is called depends on a value that the tracer cannot guard.",
 	},
 	{
-		Code: GlobalWrite, Type: "Write to a variable shared between goroutines", Short: "shared variable written", Fixability: FixableByYou,
-		Explanation: "The write must be seen by other goroutines at this very moment (sync, atomic), so it cannot wait until the graph has run.",
-		Hints:       []string{"Update shared state outside of the compiled function."},
+		Code: GlobalWrite, Type: "Write to a variable shared between goroutines", Short: "shared variable written",
+		Fixability: FixableByYou,
+		Explanation: "The write must be seen by other goroutines at this very moment (sync, atomic), so it cannot wait until the " +
+			"graph has run.",
+		Hints: []string{"Update shared state outside of the compiled function."},
 	},
 	{
 		Code: UnsupportedInstr, Type: "Instruction without a rule", Short: "unsupported instruction", Fixability: Supportable,
 		Explanation: "The tracer has no rule for this Go construct yet; it is executed natively between two graphs.",
 	},
 	{
-		Code: RecursiveCompile, Type: "Compile called inside a compiled region", Short: "Compile inside a compiled region", Fixability: FixableByYou,
+		Code: RecursiveCompile, Type: "Compile called inside a compiled region", Short: "Compile inside a compiled region",
+		Fixability:  FixableByYou,
 		Explanation: "A compiled function makes a new compiled function while it is traced.",
 		Hints:       []string{"Call Compile once, outside."},
 	},
@@ -320,7 +340,8 @@ var explained = []Cause{
 		Hints:       []string{"Take the lock outside of the compiled function."},
 	},
 	{
-		Code: RangeOverFunc, Type: "Range over a function that cannot be inlined", Short: "iterator that cannot be inlined", Fixability: Supportable,
+		Code: RangeOverFunc, Type: "Range over a function that cannot be inlined", Short: "iterator that cannot be inlined",
+		Fixability:  Supportable,
 		Explanation: "The iterator is native or suspends itself, so its body cannot become part of the graph.",
 	},
 	{
@@ -344,14 +365,18 @@ var explained = []Cause{
 	},
 	{
 		Code: MapKey, Type: "Map key that no guard compares", Short: "map key", Fixability: FixableByYou,
-		Explanation: "A map is read under keys that are constants of the graph: strings, numbers and bools. The key here is of another type.",
-		Hints:       []string{"Look the entry up before the call and pass it in, or key the map by a string or a number."},
+		Explanation: "A map is read under keys that are constants of the graph: strings, numbers and bools. The key here is of " +
+			"another type.",
+		Hints: []string{"Look the entry up before the call and pass it in, or key the map by a string or a number."},
 	},
 	{
-		Code: AutogradFunction, Type: "autograd.Function with a derivative of its own", Short: "custom autograd.Function", Fixability: FixableByYou,
-		Explanation: "Forward and Backward of a function with a derivative of its own are captured together, as two bodies of one node. Something in one of them prevents that; the call runs eagerly between two graphs.",
+		Code: AutogradFunction, Type: "autograd.Function with a derivative of its own", Short: "custom autograd.Function",
+		Fixability: FixableByYou,
+		Explanation: "Forward and Backward of a function with a derivative of its own are captured together, as two bodies of one " +
+			"node. Something in one of them prevents that; the call runs eagerly between two graphs.",
 		Hints: []string{
-			"Backward is traced when Forward is: what it needs, hand over by SaveForBackward or in fields of the function, passed by value.",
+			"Backward is traced when Forward is: what it needs, hand over by SaveForBackward or in fields of the function, " +
+				"passed by value.",
 			"Backward may change nothing but what it makes itself: counting and printing belong outside of it.",
 			"For inference call the compiled function under torch.NoGrad, or without parameters that require gradients.",
 		},

@@ -36,8 +36,7 @@ func histogram[F float32 | float64](k *Call) {
 		edges = strided.Elements[F](e, d)
 	} else {
 		lo, hi := histogramRange(k, a.Range, x)
-		n, _ := a.Bins.Arg.(sym.Int)
-		edges = evenEdges(lo, hi, int(n.Hint()))
+		edges = evenEdges(lo, hi, int(a.Bins.Arg.(sym.Int).Hint()))
 	}
 	hist := weigh(x, weights, edges)
 	if a.Density.Bool() {

@@ -312,8 +312,8 @@ func maskedSelectKernel(k *Call) []any {
 }
 
 // rowsOf lists the slabs of x along dim as comparable lists; no dim: elements.
-func rowsOf(x *strided.Array, dim int, flat bool) [][]float64 {
-	if flat {
+func rowsOf(x *strided.Array, dim int, whole bool) [][]float64 {
+	if whole {
 		vals := x.Float64s()
 		out := make([][]float64, len(vals))
 		for i := range vals {
@@ -375,21 +375,21 @@ func consecutiveKernel(k *Call) []any {
 	return uniqueResult(x, rows, order, dim, flat, a.ReturnInverse.Bool(), a.ReturnCounts.Bool())
 }
 
-func uniqueResult(x *strided.Array, rows [][]float64, order []int, dim int, flat, inverse, counts bool) []any {
+func uniqueResult(x *strided.Array, rows [][]float64, order []int, dim int, whole, inverse, counts bool) []any {
 	first, inv, num := uniqueGroups(rows, order)
 	at := make([]int64, len(first))
 	for i, f := range first {
 		at[i] = int64(f)
 	}
 	src := x
-	if flat {
+	if whole {
 		src = strided.Dense(x, x.DType)
 		src = strided.Over(src.Storage, src.DType, []int{src.Numel()}, []int{1}, src.Offset)
 	}
 	out := []any{selected(src, dim, at)}
 	if inverse {
 		shape := x.Shape
-		if !flat {
+		if !whole {
 			shape = []int{len(rows)}
 		}
 		out = append(out, longs(inv, shape...))

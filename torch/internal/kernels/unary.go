@@ -198,12 +198,9 @@ func nanToNum(k *Call) {
 	lim := maxOf(d)
 	nan, pos, neg := 0.0, lim, -lim
 	a := ops.In[ops.NanToNumArgs](k.Call)
-	for _, in := range []struct {
-		number *float64
-		given  ops.NumberArg
-	}{{&nan, a.Nan}, {&pos, a.Posinf}, {&neg, a.Neginf}} {
-		if !in.given.IsNone() {
-			*in.number = in.given.Float()
+	for i, given := range []ops.NumberArg{a.Nan, a.Posinf, a.Neginf} {
+		if !given.IsNone() {
+			*[]*float64{&nan, &pos, &neg}[i] = given.Float()
 		}
 	}
 	s := floats(func(x float64) float64 {
