@@ -218,16 +218,22 @@ func piecewiseRows() []*Op {
 			}
 			return nil
 		}),
-		activation(Elu, "elu", "(Tensor input, Scalar alpha=1.0"+inplaceArg, floatsOnly, eluBack(1, func(c *Call) float64 { return In[EluArgs](c).Alpha.Float() }, func(*Call) float64 { return 1 }), func(b B, c *Call, x Value) Value {
-			return b.where(b.gt(x, 0), x, b.mul(b.Emit(Expm1, x), In[EluArgs](c).Alpha.Arg))
-		}).and(TagHasInPlace),
-		activation(Selu, "selu", selfArg, floatsOnly, eluBack(seluScale, func(*Call) float64 { return seluAlpha }, func(*Call) float64 { return 1 }), func(b B, c *Call, x Value) Value {
-			return b.where(b.gt(x, 0), b.mul(x, seluScale), b.mul(b.Emit(Expm1, x), seluScale*seluAlpha))
-		}).and(TagHasInPlace),
-		activation(Celu, "celu", "(Tensor input, Scalar alpha=1.0"+inplaceArg, floatsOnly, eluBack(1, func(c *Call) float64 { return In[CeluArgs](c).Alpha.Float() }, func(c *Call) float64 { return 1 / float64(float32(In[CeluArgs](c).Alpha.Float())) }), func(b B, c *Call, x Value) Value {
-			a := In[CeluArgs](c)
-			return b.where(b.gt(x, 0), x, b.mul(b.Emit(Expm1, b.div(x, a.Alpha.Arg)), a.Alpha.Arg))
-		}).and(TagHasInPlace),
+		activation(Elu, "elu", "(Tensor input, Scalar alpha=1.0"+inplaceArg, floatsOnly,
+			eluBack(1, func(c *Call) float64 { return In[EluArgs](c).Alpha.Float() }, func(*Call) float64 { return 1 }),
+			func(b B, c *Call, x Value) Value {
+				return b.where(b.gt(x, 0), x, b.mul(b.Emit(Expm1, x), In[EluArgs](c).Alpha.Arg))
+			}).and(TagHasInPlace),
+		activation(Selu, "selu", selfArg, floatsOnly,
+			eluBack(seluScale, func(*Call) float64 { return seluAlpha }, func(*Call) float64 { return 1 }),
+			func(b B, c *Call, x Value) Value {
+				return b.where(b.gt(x, 0), b.mul(x, seluScale), b.mul(b.Emit(Expm1, x), seluScale*seluAlpha))
+			}).and(TagHasInPlace),
+		activation(Celu, "celu", "(Tensor input, Scalar alpha=1.0"+inplaceArg, floatsOnly,
+			eluBack(1, func(c *Call) float64 { return In[CeluArgs](c).Alpha.Float() },
+				func(c *Call) float64 { return 1 / float64(float32(In[CeluArgs](c).Alpha.Float())) }), func(b B, c *Call, x Value) Value {
+				a := In[CeluArgs](c)
+				return b.where(b.gt(x, 0), x, b.mul(b.Emit(Expm1, b.div(x, a.Alpha.Arg)), a.Alpha.Arg))
+			}).and(TagHasInPlace),
 		activation(LeakyRelu, "leaky_relu", "(Tensor input, Scalar negative_slope=0.01"+inplaceArg, floatsOnly,
 			func(b B, c *BackwardCall, g Value) Value {
 				a := In[LeakyReluArgs](c.Call)
@@ -328,7 +334,8 @@ func eluBack(scale float64, alpha, rate func(*Call) float64) func(b B, c *Backwa
 func clampRows() []*Op {
 	return []*Op{
 		{
-			ID: Clamp, Name: "clamp", Aliases: []string{"clip"}, Schema: "(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", Tags: TagPointwise | TagHasInPlace, Meta: clampMeta,
+			ID: Clamp, Name: "clamp", Aliases: []string{"clip"},
+			Schema: "(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", Tags: TagPointwise | TagHasInPlace, Meta: clampMeta,
 			Backward: unaryBackCall(func(b B, c *BackwardCall, g Value) Value {
 				a := In[ClampArgs](c.Call)
 				x := a.Self.Value()

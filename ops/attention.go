@@ -14,7 +14,8 @@ func attentionRows() []*Op {
 	return []*Op{
 		composite(
 			Sdpa, "scaled_dot_product_attention",
-			"(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
+			"(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, "+
+				"float? scale=None, bool enable_gqa=False) -> Tensor",
 			TagNN|TagNotMethod, attention,
 		),
 		flashRow(), einsumRow(),
@@ -31,7 +32,8 @@ func attention(b B, c *Call) Value {
 		mask = b.where(mask, b.full(nil, 0, a.Query.Meta()), math.Inf(-1))
 	}
 	if fusedAttention(c) {
-		return b.EmitN(FlashAttention, a.Query.Value(), a.Key.Value(), a.Value.Value(), a.DropoutP.Arg, a.IsCausal.Arg, mask, a.Scale.Arg)[0]
+		return b.EmitN(FlashAttention, a.Query.Value(), a.Key.Value(), a.Value.Value(), a.DropoutP.Arg, a.IsCausal.Arg, mask,
+			a.Scale.Arg)[0]
 	}
 	return plainAttention(b, c, mask)
 }
@@ -128,7 +130,8 @@ func groupedHeads(b B, q, k Value) Value {
 // the scores is kept. Half precision is rounded where a product reads it.
 func flashRow() *Op {
 	row := compositeN(FlashAttention, "_scaled_dot_product_flash_attention_for_cpu",
-		"(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor, Tensor)",
+		"(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, bool is_causal=False, *, Tensor? attn_mask=None, "+
+			"float? scale=None) -> (Tensor, Tensor)",
 		TagInternal|TagNotMethod, func(b B, c *Call) []Value { return newFlash(b, c).forward() })
 	row.Backward = backOf(func(b B, c *BackwardCall) []Value { return newFlash(b, c.Call).backward(c) })
 	return row
@@ -292,8 +295,12 @@ func laneSum(b B, x Value, lanes int) Value {
 	return sum
 }
 
-const multiheadSchema = "(Tensor query, Tensor key, Tensor value, int embed_dim_to_check, int num_heads, Tensor? in_proj_weight, Tensor? in_proj_bias, Tensor? bias_k, Tensor? bias_v, bool add_zero_attn, float dropout_p, Tensor out_proj_weight, Tensor? out_proj_bias, " +
-	"bool training=True, Tensor? key_padding_mask=None, bool need_weights=True, Tensor? attn_mask=None, bool use_separate_proj_weight=False, Tensor? q_proj_weight=None, Tensor? k_proj_weight=None, Tensor? v_proj_weight=None, Tensor? static_k=None, Tensor? static_v=None, bool average_attn_weights=True, bool is_causal=False) -> (Tensor, Tensor)"
+const multiheadSchema = "(Tensor query, Tensor key, Tensor value, int embed_dim_to_check, int num_heads, Tensor? in_proj_weight, " +
+	"Tensor? in_proj_bias, Tensor? bias_k, Tensor? bias_v, bool add_zero_attn, float dropout_p, Tensor out_proj_weight, " +
+	"Tensor? out_proj_bias, " +
+	"bool training=True, Tensor? key_padding_mask=None, bool need_weights=True, Tensor? attn_mask=None, " +
+	"bool use_separate_proj_weight=False, Tensor? q_proj_weight=None, Tensor? k_proj_weight=None, Tensor? v_proj_weight=None, " +
+	"Tensor? static_k=None, Tensor? static_v=None, bool average_attn_weights=True, bool is_causal=False) -> (Tensor, Tensor)"
 
 func multiheadRows() []*Op {
 	return []*Op{

@@ -62,7 +62,8 @@ func binaryRows() []*Op {
 func arithmeticRows() []*Op {
 	return []*Op{
 		{
-			ID: Add, Name: "add", Schema: "(Operand self, Operand other, *, Scalar alpha=1) -> Tensor", Tags: TagPointwise | TagHasInPlace | TagComplex,
+			ID: Add, Name: "add", Schema: "(Operand self, Operand other, *, Scalar alpha=1) -> Tensor",
+			Tags: TagPointwise | TagHasInPlace | TagComplex,
 			Meta: alphaMeta(keepType),
 			Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
 				if i == 0 {
@@ -72,7 +73,8 @@ func arithmeticRows() []*Op {
 			}),
 		},
 		{
-			ID: Sub, Name: "sub", Aliases: []string{"subtract"}, Schema: "(Operand self, Operand other, *, Scalar alpha=1) -> Tensor", Tags: TagPointwise | TagHasInPlace | TagComplex,
+			ID: Sub, Name: "sub", Aliases: []string{"subtract"},
+			Schema: "(Operand self, Operand other, *, Scalar alpha=1) -> Tensor", Tags: TagPointwise | TagHasInPlace | TagComplex,
 			Meta: alphaMeta(subType),
 			Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
 				if i == 0 {
@@ -82,7 +84,8 @@ func arithmeticRows() []*Op {
 			}),
 		},
 		{
-			ID: Rsub, Name: "rsub", Schema: "(Tensor self, Operand other, Scalar alpha=1) -> Tensor", Tags: TagPointwise | TagNotMethod | TagComplex,
+			ID: Rsub, Name: "rsub", Schema: "(Tensor self, Operand other, Scalar alpha=1) -> Tensor",
+			Tags: TagPointwise | TagNotMethod | TagComplex,
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[RsubArgs](c)
 				// the layout is that of other - self, too
@@ -97,7 +100,8 @@ func arithmeticRows() []*Op {
 			func(b B, g Value, x, y Arg, _ Value) Value { return b.mul(g, y) },
 			func(b B, g Value, x, y Arg, _ Value) Value { return b.mul(g, x) }), nil).and(TagHasInPlace | TagComplex).named("multiply"),
 		{
-			ID: Div, Name: "div", Aliases: []string{"divide"}, Schema: "(Operand self, Operand other, *, str? rounding_mode=None) -> Tensor", Tags: TagPointwise | TagHasInPlace | TagComplex,
+			ID: Div, Name: "div", Aliases: []string{"divide"},
+			Schema: "(Operand self, Operand other, *, str? rounding_mode=None) -> Tensor", Tags: TagPointwise | TagHasInPlace | TagComplex,
 			Meta: divMeta,
 			Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
 				a := In[DivArgs](c.Call)
@@ -111,21 +115,24 @@ func arithmeticRows() []*Op {
 			}),
 		},
 		{
-			ID: TrueDivide, Name: "true_divide", Schema: twoOperands, Tags: TagPointwise | TagHasInPlace | TagComplex, Meta: pointwise(floatType),
+			ID: TrueDivide, Name: "true_divide", Schema: twoOperands, Tags: TagPointwise | TagHasInPlace | TagComplex,
+			Meta: pointwise(floatType),
 			Decompose: decomp(func(b B, c *Call) Value {
 				a := In[TrueDivideArgs](c)
 				return b.div(a.Self.Arg, a.Other.Arg)
 			}),
 		},
 		{
-			ID: FloorDivide, Name: "floor_divide", Schema: twoOperands, Tags: TagPointwise | TagNoGrad | TagHasInPlace, Meta: pointwise(keepType),
+			ID: FloorDivide, Name: "floor_divide", Schema: twoOperands, Tags: TagPointwise | TagNoGrad | TagHasInPlace,
+			Meta: pointwise(keepType),
 			Decompose: decomp(func(b B, c *Call) Value {
 				a := In[FloorDivideArgs](c)
 				return b.Emit(Div, a.Self.Arg, a.Other.Arg, "floor")
 			}),
 		},
 		{
-			ID: Pow, Name: "pow", Schema: "(Operand self, Operand exponent) -> Tensor", Tags: TagPointwise | TagHasInPlace | TagComplex, Meta: powMeta,
+			ID: Pow, Name: "pow", Schema: "(Operand self, Operand exponent) -> Tensor",
+			Tags: TagPointwise | TagHasInPlace | TagComplex, Meta: powMeta,
 			Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
 				a := In[PowArgs](c.Call)
 				if i == 0 {
@@ -316,7 +323,8 @@ func isntIntOnly(d DType) bool { return !d.IsInt() }
 func ternaryRows() []*Op {
 	return []*Op{
 		{
-			ID: Lerp, Name: "lerp", Schema: "(Tensor self, Tensor end, Operand weight) -> Tensor", Tags: TagPointwise | TagHasInPlace | TagComplex, Meta: lerpMeta,
+			ID: Lerp, Name: "lerp", Schema: "(Tensor self, Tensor end, Operand weight) -> Tensor",
+			Tags: TagPointwise | TagHasInPlace | TagComplex, Meta: lerpMeta,
 			Decompose: decompF(func(b B, c *Call) Value {
 				a := In[LerpArgs](c)
 				x, y, w := a.Self.Value(), a.End.Value(), a.Weight.Arg
@@ -355,7 +363,8 @@ func ternaryRows() []*Op {
 			}),
 		},
 		{
-			ID: Addcmul, Name: "addcmul", Schema: "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", Tags: TagPointwise | TagHasInPlace | TagComplex, Meta: pointwise(keepType),
+			ID: Addcmul, Name: "addcmul", Schema: "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+			Tags: TagPointwise | TagHasInPlace | TagComplex, Meta: pointwise(keepType),
 			Decompose: decompF(func(b B, c *Call) Value {
 				a := In[AddcmulArgs](c)
 				t1, t2 := promotedPair(b, c)
@@ -374,7 +383,8 @@ func ternaryRows() []*Op {
 			}),
 		},
 		{
-			ID: Addcdiv, Name: "addcdiv", Schema: "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", Tags: TagPointwise | TagHasInPlace | TagComplex, Meta: pointwise(keepType),
+			ID: Addcdiv, Name: "addcdiv", Schema: "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+			Tags: TagPointwise | TagHasInPlace | TagComplex, Meta: pointwise(keepType),
 			Decompose: decompF(func(b B, c *Call) Value {
 				a := In[AddcdivArgs](c)
 				t1, t2 := promotedPair(b, c)
@@ -397,7 +407,8 @@ func ternaryRows() []*Op {
 			}),
 		},
 		{
-			ID: Where, Name: "where", Schema: "(Tensor condition, Operand self, Operand other) -> Tensor", Tags: TagPointwise | TagComplex, Meta: whereMeta,
+			ID: Where, Name: "where", Schema: "(Tensor condition, Operand self, Operand other) -> Tensor",
+			Tags: TagPointwise | TagComplex, Meta: whereMeta,
 			Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
 				a := In[WhereArgs](c.Call)
 				if i == 1 {

@@ -137,8 +137,10 @@ func parseDefault(p *Param, s string) (Arg, error) {
 
 // Param is one parameter of a schema.
 type Param struct {
-	Name    string
-	Type    string // "Tensor", "Tensor?", "Tensor[]", "Operand", "Scalar", "int", "int[]", "float", "float[]", "bool", "str", "dtype", "device", with ? when optional
+	Name string
+	// "Tensor", "Tensor?", "Tensor[]", "Operand", "Scalar", "int", "int[]", "float", "float[]",
+	// "bool", "str", "dtype", "device", with ? when optional
+	Type    string
 	KwOnly  bool
 	Default Arg
 	HasDef  bool

@@ -6,7 +6,8 @@ import "tcdbg/ops/sym"
 // and back, and the gradient convention of complex numbers.
 
 func complexRows() []*Op {
-	conj := unaryRow(ConjCopy, "_conj_copy", keepType, unaryBack(func(b B, g, x, y Value) Value { return b.conj(g) }), nil).and(TagComplex | TagComplexGrad)
+	conj := unaryRow(ConjCopy, "_conj_copy", keepType, unaryBack(func(b B, g, x, y Value) Value { return b.conj(g) }),
+		nil).and(TagComplex | TagComplexGrad)
 	conj.GradName, conj.Tags = "ConjBackward0", conj.Tags|TagInternal
 	return []*Op{
 		conj,
@@ -17,7 +18,8 @@ func complexRows() []*Op {
 			}
 			return b.conj(a.Self.Value())
 		}).and(TagComplex),
-		composite(ConjPhysical, "conj_physical", selfOnly, TagMaybeView, func(b B, c *Call) Value { return b.conj(In[ConjPhysicalArgs](c).Self.Value()) }).and(TagHasInPlace | TagComplex),
+		composite(ConjPhysical, "conj_physical", selfOnly, TagMaybeView,
+			func(b B, c *Call) Value { return b.conj(In[ConjPhysicalArgs](c).Self.Value()) }).and(TagHasInPlace | TagComplex),
 		composite(Real, "real", selfOnly, TagMaybeView, func(b B, c *Call) Value {
 			a := In[RealArgs](c)
 			if !a.Self.Meta().DType.IsComplex() {
@@ -141,7 +143,8 @@ func complexRow() *Op {
 		return pointwise(func(*Op, DType) (DType, error) { return Complex64, nil })(c)
 	}
 	return &Op{
-		ID: Complex, Name: "complex", Schema: "(Tensor real, Tensor imag) -> Tensor", Tags: TagPointwise | TagNotMethod | TagComplex | TagComplexGrad, Meta: rule,
+		ID: Complex, Name: "complex", Schema: "(Tensor real, Tensor imag) -> Tensor",
+		Tags: TagPointwise | TagNotMethod | TagComplex | TagComplexGrad, Meta: rule,
 		Backward: pointwiseBack(func(b B, _ *BackwardCall, g Value, i int) Value { return complexPart(b, g, i) }),
 	}
 }

@@ -19,7 +19,8 @@ func convRows() []*Op {
 		},
 		{
 			ID: ConvolutionBackward, Name: "convolution_backward", Tags: TagInternal | TagNotMethod,
-			Schema: "(Tensor grad_output, Tensor input, Tensor weight, int[] stride, int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups, bool[] output_mask) -> (Tensor, Tensor)",
+			Schema: "(Tensor grad_output, Tensor input, Tensor weight, int[] stride, int[] padding, int[] dilation, " +
+				"bool transposed, int[] output_padding, int groups, bool[] output_mask) -> (Tensor, Tensor)",
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[ConvolutionBackwardArgs](c)
 				x, w := a.Input.Meta(), a.Weight.Meta()
@@ -75,21 +76,23 @@ func convolutionBackBack(b B, c *BackwardCall) []Value {
 
 func convRow(n int) *Op {
 	schema := fmt.Sprintf(
-		"(Tensor input, Tensor weight, Tensor? bias=None, int[%d] stride=1, int[%d]|str padding=0, int[%d] dilation=1, int groups=1) -> Tensor",
+		"(Tensor input, Tensor weight, Tensor? bias=None, int[%d] stride=1, int[%d]|str padding=0, int[%d] dilation=1, "+
+			"int groups=1) -> Tensor",
 		n, n, n,
 	)
-	return composite([]ID{Conv1d, Conv2d, Conv3d}[n-1], fmt.Sprintf("conv%dd", n), schema, TagNN|TagNotMethod|TagComplex, func(b B, c *Call) Value {
-		a := In[ConvArgs](c)
-		padding := a.Padding.Ints()
-		x := a.Input.Value()
-		if mode, ok := a.Padding.Arg.(string); ok {
-			refuse(checkConvRank(a.Input.Value().TensorMeta(), a.Weight.Meta(), n))
-			x, padding = namedPadding(b, x, mode, c, n)
-		}
-		return batchedConv(b, x, n, func(x Value) Value {
-			return convolvedAs(b, x, c, a.Stride.Arg, padding, a.Dilation.Arg, false, make([]sym.Int, n), a.Groups.Arg)
+	return composite([]ID{Conv1d, Conv2d, Conv3d}[n-1], fmt.Sprintf("conv%dd", n), schema, TagNN|TagNotMethod|TagComplex,
+		func(b B, c *Call) Value {
+			a := In[ConvArgs](c)
+			padding := a.Padding.Ints()
+			x := a.Input.Value()
+			if mode, ok := a.Padding.Arg.(string); ok {
+				refuse(checkConvRank(a.Input.Value().TensorMeta(), a.Weight.Meta(), n))
+				x, padding = namedPadding(b, x, mode, c, n)
+			}
+			return batchedConv(b, x, n, func(x Value) Value {
+				return convolvedAs(b, x, c, a.Stride.Arg, padding, a.Dilation.Arg, false, make([]sym.Int, n), a.Groups.Arg)
+			})
 		})
-	})
 }
 
 // convolvedAs is the convolution of x with the weight and bias of a call. Of complex
@@ -160,15 +163,17 @@ func batchedConv(b B, x Value, n int, f func(Value) Value) Value {
 
 func convTransposeRow(n int) *Op {
 	schema := fmt.Sprintf(
-		"(Tensor input, Tensor weight, Tensor? bias=None, int[%d] stride=1, int[%d] padding=0, int[%d] output_padding=0, int groups=1, int[%d] dilation=1) -> Tensor",
+		"(Tensor input, Tensor weight, Tensor? bias=None, int[%d] stride=1, int[%d] padding=0, int[%d] output_padding=0, "+
+			"int groups=1, int[%d] dilation=1) -> Tensor",
 		n, n, n, n,
 	)
-	return composite([]ID{ConvTranspose1d, ConvTranspose2d, ConvTranspose3d}[n-1], fmt.Sprintf("conv_transpose%dd", n), schema, TagNN|TagNotMethod|TagComplex, func(b B, c *Call) Value {
-		a := In[ConvTransposeArgs](c)
-		return batchedConv(b, a.Input.Value(), n, func(x Value) Value {
-			return convolvedAs(b, x, c, a.Stride.Arg, a.Padding.Arg, a.Dilation.Arg, true, a.OutputPadding.Arg, a.Groups.Arg)
+	return composite([]ID{ConvTranspose1d, ConvTranspose2d, ConvTranspose3d}[n-1], fmt.Sprintf("conv_transpose%dd", n), schema,
+		TagNN|TagNotMethod|TagComplex, func(b B, c *Call) Value {
+			a := In[ConvTransposeArgs](c)
+			return batchedConv(b, a.Input.Value(), n, func(x Value) Value {
+				return convolvedAs(b, x, c, a.Stride.Arg, a.Padding.Arg, a.Dilation.Arg, true, a.OutputPadding.Arg, a.Groups.Arg)
+			})
 		})
-	})
 }
 
 // checkConvRank refuses an input or a weight of another rank than a convolution
@@ -274,7 +279,8 @@ func convolutionMeta(c *Call) ([]Result, error) {
 			padded := sym.Add(n, sym.Mul(sym.C(2), padding[i]))
 			if sym.Lt(padded, reach) {
 				return nil, Errorf(
-					"Calculated padded input size per channel: (%s). Kernel size: (%s). Kernel size can't be greater than actual input size",
+					"Calculated padded input size per channel: (%s). Kernel size: (%s). Kernel size can't be greater than actual "+
+						"input size",
 					paddedText(x, padding), sizesText(w.Shape[2:]),
 				)
 			}

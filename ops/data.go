@@ -51,7 +51,8 @@ func copyRows() []*Op {
 			Backward: unaryBack(func(b B, g, x, y Value) Value { return g }),
 		},
 		{
-			ID: Contiguous, Name: "contiguous", Schema: "(Tensor self, *, str memory_format='contiguous_format') -> Tensor", Tags: TagMaybeView | TagNotFunction | TagComplex,
+			ID: Contiguous, Name: "contiguous", Schema: "(Tensor self, *, str memory_format='contiguous_format') -> Tensor",
+			Tags: TagMaybeView | TagNotFunction | TagComplex,
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[ContiguousArgs](c)
 				m := a.Self.Meta()
@@ -73,7 +74,8 @@ func copyRows() []*Op {
 			}),
 		},
 		{
-			ID: To, Name: "to", Schema: "(Tensor self, dtype? dtype=None, device? device=None, bool copy=False, str? memory_format=None) -> Tensor", Tags: TagMaybeView | TagNotFunction | TagComplex,
+			ID: To, Name: "to", Schema: "(Tensor self, dtype? dtype=None, device? device=None, bool copy=False, " +
+				"str? memory_format=None) -> Tensor", Tags: TagMaybeView | TagNotFunction | TagComplex,
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[ToArgs](c)
 				m := a.Self.Meta()
@@ -96,7 +98,8 @@ func copyRows() []*Op {
 			}),
 		},
 		{
-			ID: ToCopy, Name: "_to_copy", Schema: "(Tensor self, dtype? dtype=None, device? device=None, str? memory_format=None) -> Tensor", Tags: TagPointwise | TagInternal | TagComplex,
+			ID: ToCopy, Name: "_to_copy", Schema: "(Tensor self, dtype? dtype=None, device? device=None, " +
+				"str? memory_format=None) -> Tensor", Tags: TagPointwise | TagInternal | TagComplex,
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[ToCopyArgs](c)
 				m := a.Self.Meta()
@@ -126,7 +129,8 @@ func copyRows() []*Op {
 			},
 		},
 		{
-			ID: Copy, Name: "copy", Schema: "(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", Tags: TagPointwise | TagNotFunction | TagHasInPlace | TagComplex,
+			ID: Copy, Name: "copy", Schema: "(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
+			Tags: TagPointwise | TagNotFunction | TagHasInPlace | TagComplex,
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[CopyArgs](c)
 				m, src := a.Self.Meta(), a.Src.Meta()
@@ -151,7 +155,8 @@ func copyRows() []*Op {
 			}),
 		},
 		{
-			ID: Fill, Name: "fill", Schema: "(Tensor self, Operand value) -> Tensor", Tags: TagPointwise | TagNotFunction | TagHasInPlace | TagComplex,
+			ID: Fill, Name: "fill", Schema: "(Tensor self, Operand value) -> Tensor",
+			Tags: TagPointwise | TagNotFunction | TagHasInPlace | TagComplex,
 			Meta: selfLike,
 			Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
 				if i == 0 {
@@ -169,7 +174,8 @@ func copyRows() []*Op {
 			}),
 		},
 		{
-			ID: Zero, Name: "zero", Schema: selfOnly, Tags: TagPointwise | TagNotFunction | TagHasInPlace | TagComplex, Meta: selfLike, Backward: zeroBack(),
+			ID: Zero, Name: "zero", Schema: selfOnly, Tags: TagPointwise | TagNotFunction | TagHasInPlace | TagComplex,
+			Meta: selfLike, Backward: zeroBack(),
 			Decompose: decomp(func(b B, c *Call) Value { return b.Emit(ZerosLike, In[ZeroArgs](c).Self.Value()) }),
 		},
 	}
@@ -299,7 +305,8 @@ func catMeta(c *Call) ([]Result, error) {
 		for j := range m.Shape {
 			if j != d && sym.Ne(m.Shape[j], first.Shape[j]) {
 				return nil, Errorf(
-					"Sizes of tensors must match except in dimension %d. Expected size %s but got size %s for tensor number %d in the list.",
+					"Sizes of tensors must match except in dimension %d. Expected size %s but got size %s for tensor number %d "+
+						"in the list.",
 					d, first.Shape[j], m.Shape[j], i,
 				)
 			}
@@ -358,7 +365,8 @@ func stackRows() []*Op {
 	at := func(d int) func(Value) int { return func(Value) int { return d } }
 	least := func(id ID, n int) *Op {
 		name := "atleast_" + strconv.Itoa(n) + "d"
-		return composite(id, name, selfOnly, TagNotMethod|TagMaybeView, func(b B, c *Call) Value { return atLeast(b, In[SelfArgs](c).Self.Value(), n) })
+		return composite(id, name, selfOnly, TagNotMethod|TagMaybeView,
+			func(b B, c *Call) Value { return atLeast(b, In[SelfArgs](c).Self.Value(), n) })
 	}
 	split := func(id ID, name string, low int, dim func(rank int) int) *Op {
 		return compositeN(id, name, "(Tensor self, int[] indices_or_sections) -> Tensor[]", TagMaybeView, func(b B, c *Call) []Value {
@@ -371,7 +379,8 @@ func stackRows() []*Op {
 			if list := a.IndicesOrSections.Nums(); len(list) == 1 {
 				if size := sym.Force(a.Self.Meta().Shape[d]); list[0] == 0 || size%int64(list[0]) != 0 {
 					refuse(Errorf(
-						"torch.%s attempted to split along dimension %d, but the size of the dimension %d is not divisible by the split_size %d!",
+						"torch.%s attempted to split along dimension %d, but the size of the dimension %d is not divisible by the "+
+							"split_size %d!",
 						name, d, size, list[0],
 					))
 				}
@@ -393,7 +402,8 @@ func stackRows() []*Op {
 			return b.cat(1, xs...)
 		}).and(TagComplex),
 		least(Atleast1d, 1).and(TagComplex), least(Atleast2d, 2).and(TagComplex), least(Atleast3d, 3).and(TagComplex),
-		compositeN(TensorSplit, "tensor_split", "(Tensor self, int[] indices_or_sections, int dim=0) -> Tensor[]", TagMaybeView, tensorSplit).and(TagComplex),
+		compositeN(TensorSplit, "tensor_split", "(Tensor self, int[] indices_or_sections, int dim=0) -> Tensor[]", TagMaybeView,
+			tensorSplit).and(TagComplex),
 		split(Hsplit, "hsplit", 1, func(n int) int { return min(n-1, 1) }).and(TagComplex),
 		split(Vsplit, "vsplit", 2, func(int) int { return 0 }).and(TagComplex),
 		split(Dsplit, "dsplit", 3, func(int) int { return 2 }).and(TagComplex),

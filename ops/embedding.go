@@ -12,13 +12,15 @@ import (
 func embeddingRow() *Op {
 	row := &Op{
 		ID: Embedding, Name: "embedding", Tags: TagNN | TagNotMethod,
-		Schema: "(Tensor input, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
+		Schema: "(Tensor input, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, " +
+			"bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
 		Meta: func(c *Call) ([]Result, error) {
 			a := In[EmbeddingArgs](c)
 			idx, w := a.Input.Meta(), a.Weight.Meta()
 			if idx.DType != Int64 && idx.DType != Int32 {
 				return nil, Errorf(
-					"Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got torch.%sTensor instead (while checking arguments for embedding)",
+					"Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, "+
+						"Int; but got torch.%sTensor instead (while checking arguments for embedding)",
 					idx.DType.ScalarType(),
 				)
 			}
@@ -78,7 +80,10 @@ func embeddingBack(b B, c *BackwardCall) []Value {
 
 func embeddingBagRows() []*Op {
 	return []*Op{
-		composite(EmbeddingBag, "embedding_bag", "(Tensor input, Tensor weight, Tensor? offsets=None, float? max_norm=None, float norm_type=2.0, bool scale_grad_by_freq=False, str mode='mean', bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int? padding_idx=None) -> Tensor", TagNN|TagNotMethod, embeddingBag).writesIf("max_norm", "weight"),
+		composite(EmbeddingBag, "embedding_bag", "(Tensor input, Tensor weight, Tensor? offsets=None, float? max_norm=None, "+
+			"float norm_type=2.0, bool scale_grad_by_freq=False, str mode='mean', bool sparse=False, "+
+			"Tensor? per_sample_weights=None, bool include_last_offset=False, int? padding_idx=None) -> Tensor",
+			TagNN|TagNotMethod, embeddingBag).writesIf("max_norm", "weight"),
 	}
 }
 
@@ -98,7 +103,8 @@ func embeddingBag(b B, c *Call) Value {
 	if scales != nil && mode != "sum" {
 		refuse(&Error{
 			Kind: "NotImplementedError",
-			Msg:  "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got mode='" + mode + "'). Please open a feature request on GitHub.",
+			Msg: "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got " +
+				"mode='" + mode + "'). Please open a feature request on GitHub.",
 		})
 	}
 	if a.ScaleGradByFreq.Bool() && mode == "max" {
@@ -143,7 +149,8 @@ func bagOfEach(b B, c *Call, n sym.Int) (count sym.Int, bag Value) {
 	case len(m.Shape) == 2 && offsets != nil:
 		refuse(&Error{
 			Kind: "ValueError",
-			Msg:  "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. However, found offsets of type Tensor",
+			Msg: "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. " +
+				"However, found offsets of type Tensor",
 		})
 	case len(m.Shape) == 2:
 		long := b.arange(m.Shape[0], m)

@@ -56,7 +56,8 @@ func constantDecomp(v float64) func(b B, c *Call, d DType) Value {
 func factoryRows() []*Op {
 	rows := []*Op{
 		{
-			ID: Full, Name: "full", Schema: "(int[] size, Scalar fill_value, " + factoryTail, Tags: TagFactory | TagNotMethod | TagNoGrad | TagComplex,
+			ID: Full, Name: "full", Schema: "(int[] size, Scalar fill_value, " + factoryTail,
+			Tags: TagFactory | TagNotMethod | TagNoGrad | TagComplex,
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[FullArgs](c)
 				if err := checkSizes(a.Size.Ints()); err != nil {
@@ -73,7 +74,8 @@ func factoryRows() []*Op {
 		sizedRow(Rand, "rand", TagRandom, nil),
 		sizedRow(Randn, "randn", TagRandom, nil),
 		{
-			ID: Arange, Name: "arange", Schema: "(Scalar start, Scalar? end=None, Scalar step=1, " + factoryTail, Tags: TagFactory | TagNotMethod | TagNoGrad,
+			ID: Arange, Name: "arange", Schema: "(Scalar start, Scalar? end=None, Scalar step=1, " + factoryTail,
+			Tags: TagFactory | TagNotMethod | TagNoGrad,
 			Meta: arangeMeta,
 		},
 	}
@@ -84,7 +86,8 @@ func factoryRows() []*Op {
 func patternRows() []*Op {
 	return []*Op{
 		{
-			ID: Linspace, Name: "linspace", Schema: "(Scalar start, Scalar end, int steps, " + factoryTail, Tags: TagFactory | TagNotMethod | TagNoGrad | TagComplex,
+			ID: Linspace, Name: "linspace", Schema: "(Scalar start, Scalar end, int steps, " + factoryTail,
+			Tags: TagFactory | TagNotMethod | TagNoGrad | TagComplex,
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[LinspaceArgs](c)
 				if sym.Lt(a.Steps.Int(), symZero) {
@@ -117,20 +120,24 @@ func patternRows() []*Op {
 				return b.cast(hit, a.DType.Or(Float32))
 			}),
 		},
-		dynamicWhen(func(c *Call) bool { return sym.Is(In[OneHotArgs](c).NumClasses.Int(), -1) }, composite(OneHot, "one_hot", "(Tensor input, int num_classes) -> Tensor", TagNN|TagNotMethod|TagNoGrad, func(b B, c *Call) Value {
-			a := In[OneHotArgs](c)
-			m := a.Input.Meta()
-			if m.DType != Int64 {
-				refuse(Errorf("one_hot is only applicable to index tensor of type LongTensor."))
-			}
-			if sym.Lt(a.NumClasses.Int(), symOne) {
-				refuse(Errorf("one_hot: num_classes must be given and positive, got %s", a.NumClasses.Int()))
-			}
-			hit := b.eq(b.unsqueeze(b.Emit(ClassIndex, a.Input.Value(), a.NumClasses.Int()), len(m.Shape)), b.arange(a.NumClasses.Int(), m))
-			return b.cast(hit, Int64)
-		})),
+		dynamicWhen(func(c *Call) bool { return sym.Is(In[OneHotArgs](c).NumClasses.Int(), -1) },
+			composite(OneHot, "one_hot", "(Tensor input, int num_classes) -> Tensor", TagNN|TagNotMethod|TagNoGrad,
+				func(b B, c *Call) Value {
+					a := In[OneHotArgs](c)
+					m := a.Input.Meta()
+					if m.DType != Int64 {
+						refuse(Errorf("one_hot is only applicable to index tensor of type LongTensor."))
+					}
+					if sym.Lt(a.NumClasses.Int(), symOne) {
+						refuse(Errorf("one_hot: num_classes must be given and positive, got %s", a.NumClasses.Int()))
+					}
+					hit := b.eq(b.unsqueeze(b.Emit(ClassIndex, a.Input.Value(), a.NumClasses.Int()), len(m.Shape)),
+						b.arange(a.NumClasses.Int(), m))
+					return b.cast(hit, Int64)
+				})),
 		{ // the classes of one_hot, refused where one is out of range: a comparison would give zeros
-			ID: ClassIndex, Name: "_class_index", Schema: "(Tensor input, int num_classes) -> Tensor", Tags: TagInternal | TagNotMethod | TagNoGrad,
+			ID: ClassIndex, Name: "_class_index", Schema: "(Tensor input, int num_classes) -> Tensor",
+			Tags: TagInternal | TagNotMethod | TagNoGrad,
 			Meta: func(c *Call) ([]Result, error) {
 				m := In[ClassIndexArgs](c).Input.Meta()
 				return one(NewMeta(m.DType, m.Device, m.Shape)), nil
@@ -146,11 +153,12 @@ func patternRows() []*Op {
 			m := a.Self.Meta()
 			return b.Emit(Ones, a.Size.Arg, a.DType.Or(m.DType), a.Device.Or(m.Device), a.RequiresGrad.Arg)
 		}).and(TagComplex),
-		composite(NewFull, "new_full", "(Tensor self, int[] size, Scalar fill_value, "+factoryTail, TagNotFunction|TagNoGrad, func(b B, c *Call) Value {
-			a := In[NewFullArgs](c)
-			m := a.Self.Meta()
-			return b.Emit(Full, a.Size.Arg, a.FillValue.Arg, a.DType.Or(m.DType), a.Device.Or(m.Device), a.RequiresGrad.Arg)
-		}).and(TagComplex),
+		composite(NewFull, "new_full", "(Tensor self, int[] size, Scalar fill_value, "+factoryTail, TagNotFunction|TagNoGrad,
+			func(b B, c *Call) Value {
+				a := In[NewFullArgs](c)
+				m := a.Self.Meta()
+				return b.Emit(Full, a.Size.Arg, a.FillValue.Arg, a.DType.Or(m.DType), a.Device.Or(m.Device), a.RequiresGrad.Arg)
+			}).and(TagComplex),
 	}
 }
 
@@ -291,7 +299,8 @@ func randomRows() []*Op {
 		exponentialRow(), multinomialRow(),
 		randomLike(RandLike, "rand_like"), randomLike(RandnLike, "randn_like"),
 		{
-			ID: Randint, Name: "randint", Schema: "(int low, int high, int[] size, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor",
+			ID: Randint, Name: "randint", Schema: "(int low, int high, int[] size, *, dtype? dtype=None, device? device=None, " +
+				"bool requires_grad=False) -> Tensor",
 			Tags: TagFactory | TagRandom | TagNotMethod | TagNoGrad,
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[RandintArgs](c)
@@ -302,7 +311,8 @@ func randomRows() []*Op {
 			},
 		},
 		{
-			ID: Randperm, Name: "randperm", Schema: "(int n, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor",
+			ID: Randperm, Name: "randperm", Schema: "(int n, *, dtype? dtype=None, device? device=None, " +
+				"bool requires_grad=False) -> Tensor",
 			Tags: TagFactory | TagRandom | TagNotMethod | TagNoGrad,
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[RandpermArgs](c)

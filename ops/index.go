@@ -97,7 +97,8 @@ func advancedRows() []*Op {
 			}),
 		},
 		{
-			ID: IndexPut, Name: "index_put", Schema: "(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", Tags: TagHasInPlace | TagComplex,
+			ID: IndexPut, Name: "index_put", Schema: "(Tensor self, Tensor?[] indices, Tensor values, " +
+				"bool accumulate=False) -> Tensor", Tags: TagHasInPlace | TagComplex,
 			Meta: sameAsSelf(func(c *Call) error {
 				a := In[IndexPutArgs](c)
 				if v, m := a.Values.Meta(), a.Self.Meta(); v.DType != m.DType {
@@ -137,7 +138,8 @@ func advancedRows() []*Op {
 			m, im := a.Self.Meta(), a.Indices.Meta()
 			if len(m.Shape) != len(im.Shape) {
 				refuse(Errorf(
-					"torch.take_along_dim(): input and indices should have the same number of dimensions, but got %d dimensions for input, and %d dimensions for indices",
+					"torch.take_along_dim(): input and indices should have the same number of dimensions, "+
+						"but got %d dimensions for input, and %d dimensions for indices",
 					len(m.Shape), len(im.Shape),
 				))
 			}
@@ -245,7 +247,8 @@ func maskRows() []*Op {
 		triangle(Tril, "tril", func(b B, row, col Value) Value { return b.le(col, row) }).and(TagHasInPlace | TagComplex),
 		triangle(Triu, "triu", func(b B, row, col Value) Value { return b.ge(col, row) }).and(TagHasInPlace | TagComplex),
 		{
-			ID: MaskedFill, Name: "masked_fill", Schema: "(Tensor self, Tensor mask, Operand value) -> Tensor", Tags: TagPointwise | TagHasInPlace | TagComplex,
+			ID: MaskedFill, Name: "masked_fill", Schema: "(Tensor self, Tensor mask, Operand value) -> Tensor",
+			Tags: TagPointwise | TagHasInPlace | TagComplex,
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[MaskedFillArgs](c)
 				m, mask := a.Self.Meta(), a.Mask.Meta()
@@ -324,17 +327,20 @@ func maskedIndexRows() []*Op {
 			got := b.Emit(IndexSelect, b.reshape(a.Source.Value(), numel(src.Shape)), 0, at)
 			return b.where(on, b.reshape(got, shape...), expandIf(b, a.Self.Value(), shape))
 		}).and(TagHasInPlace | TagComplex),
-		composite(UnsafeMaskedIndex, "_unsafe_masked_index", "(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor", TagInternal, func(b B, c *Call) Value {
-			a := In[UnsafeMaskedIndexArgs](c)
-			got := b.Emit(Index, a.Self.Value(), clampedIndices(b, c, a.Indices.Values()))
-			return b.Emit(MaskedFill, got, b.not(a.Mask.Value()), a.Fill.Arg)
-		}),
-		composite(UnsafeMaskedIndexPut, "_unsafe_masked_index_put_accumulate", "(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor", TagInternal, func(b B, c *Call) Value {
-			a := In[UnsafeMaskedIndexPutArgs](c)
-			v := b.Emit(MaskedFill, a.Values.Value(), b.not(a.Mask.Value()), 0)
-			return b.Emit(IndexPut, a.Self.Value(), clampedIndices(b, c, a.Indices.Values()), v, true)
-		}),
-		composite(NonzeroStatic, "nonzero_static", "(Tensor self, *, int size, int fill_value=-1) -> Tensor", TagNoGrad, nonzeroStatic).and(TagComplex),
+		composite(UnsafeMaskedIndex, "_unsafe_masked_index",
+			"(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor", TagInternal, func(b B, c *Call) Value {
+				a := In[UnsafeMaskedIndexArgs](c)
+				got := b.Emit(Index, a.Self.Value(), clampedIndices(b, c, a.Indices.Values()))
+				return b.Emit(MaskedFill, got, b.not(a.Mask.Value()), a.Fill.Arg)
+			}),
+		composite(UnsafeMaskedIndexPut, "_unsafe_masked_index_put_accumulate",
+			"(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor", TagInternal, func(b B, c *Call) Value {
+				a := In[UnsafeMaskedIndexPutArgs](c)
+				v := b.Emit(MaskedFill, a.Values.Value(), b.not(a.Mask.Value()), 0)
+				return b.Emit(IndexPut, a.Self.Value(), clampedIndices(b, c, a.Indices.Values()), v, true)
+			}),
+		composite(NonzeroStatic, "nonzero_static", "(Tensor self, *, int size, int fill_value=-1) -> Tensor", TagNoGrad,
+			nonzeroStatic).and(TagComplex),
 	}
 }
 
@@ -389,39 +395,41 @@ func constantIndexRows() []*Op {
 				return one(NewMeta(Int64, CPU, In[IntTensorArgs](c).Size.Ints())), nil
 			},
 		},
-		composite(Combinations, "combinations", "(Tensor self, int r=2, bool with_replacement=False) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
-			a := In[CombinationsArgs](c)
-			m, r := a.Self.Meta(), a.R.Num()
-			if len(m.Shape) != 1 {
-				refuse(Errorf("Expect a 1D vector, but got shape %s", ShapeText(m.Shape)))
-			}
-			if r < 0 {
-				refuse(Errorf("Expect a non-negative number, but got %d", r))
-			}
-			if r == 0 {
-				return b.Emit(Empty, []int{0}, m.DType)
-			}
-			rows := chosen(int(sym.Force(m.Shape[0])), r, a.WithReplacement.Bool())
-			idx := intTensor(b, rows, len(rows))
-			return b.reshape(b.Emit(IndexSelect, a.Self.Value(), 0, idx), sym.C(len(rows)/r), sym.C(r))
-		}).and(TagComplex),
-		compositeN(UnravelIndex, "unravel_index", "(Tensor indices, int[] shape) -> Tensor[]", TagNotMethod|TagNoGrad, func(b B, c *Call) []Value {
-			a := In[UnravelIndexArgs](c)
-			if d := a.Indices.Meta().DType; !d.IsInt() {
-				refuse(&Error{Kind: "TypeError", Msg: "expected 'indices' to be integer dtype, but got " + d.String()})
-			}
-			size, at := a.Shape.Ints(), b.cast(a.Indices.Value(), Int64)
-			out := make([]Value, len(size))
-			step := symOne
-			for i := len(size) - 1; i >= 0; i-- {
-				if sym.Lt(size[i], symZero) {
-					refuse(&Error{Kind: "ValueError", Msg: "'shape' cannot have negative values, but got " + ShapeText(size)})
+		composite(Combinations, "combinations", "(Tensor self, int r=2, bool with_replacement=False) -> Tensor", TagNotMethod,
+			func(b B, c *Call) Value {
+				a := In[CombinationsArgs](c)
+				m, r := a.Self.Meta(), a.R.Num()
+				if len(m.Shape) != 1 {
+					refuse(Errorf("Expect a 1D vector, but got shape %s", ShapeText(m.Shape)))
 				}
-				out[i] = b.Emit(Remainder, b.Emit(Div, at, step, "floor"), size[i])
-				step = sym.Mul(step, size[i])
-			}
-			return out
-		}),
+				if r < 0 {
+					refuse(Errorf("Expect a non-negative number, but got %d", r))
+				}
+				if r == 0 {
+					return b.Emit(Empty, []int{0}, m.DType)
+				}
+				rows := chosen(int(sym.Force(m.Shape[0])), r, a.WithReplacement.Bool())
+				idx := intTensor(b, rows, len(rows))
+				return b.reshape(b.Emit(IndexSelect, a.Self.Value(), 0, idx), sym.C(len(rows)/r), sym.C(r))
+			}).and(TagComplex),
+		compositeN(UnravelIndex, "unravel_index", "(Tensor indices, int[] shape) -> Tensor[]", TagNotMethod|TagNoGrad,
+			func(b B, c *Call) []Value {
+				a := In[UnravelIndexArgs](c)
+				if d := a.Indices.Meta().DType; !d.IsInt() {
+					refuse(&Error{Kind: "TypeError", Msg: "expected 'indices' to be integer dtype, but got " + d.String()})
+				}
+				size, at := a.Shape.Ints(), b.cast(a.Indices.Value(), Int64)
+				out := make([]Value, len(size))
+				step := symOne
+				for i := len(size) - 1; i >= 0; i-- {
+					if sym.Lt(size[i], symZero) {
+						refuse(&Error{Kind: "ValueError", Msg: "'shape' cannot have negative values, but got " + ShapeText(size)})
+					}
+					out[i] = b.Emit(Remainder, b.Emit(Div, at, step, "floor"), size[i])
+					step = sym.Mul(step, size[i])
+				}
+				return out
+			}),
 	}
 }
 

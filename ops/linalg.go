@@ -90,10 +90,12 @@ func row2(b B, v Value) Value    { return b.unsqueeze(v, len(v.TensorMeta().Shap
 
 func factorRows() []*Op {
 	return []*Op{
-		matrixRow(CholeskyEx, "linalg.cholesky_ex", "(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)", true, func(c *Call, m *TensorMeta) []Result {
-			n, _ := matrixSize(m)
-			return []Result{m.batched(n, n), m.of(Int32)}
-		}, choleskyBack),
+		matrixRow(CholeskyEx, "linalg.cholesky_ex",
+			"(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)", true,
+			func(c *Call, m *TensorMeta) []Result {
+				n, _ := matrixSize(m)
+				return []Result{m.batched(n, n), m.of(Int32)}
+			}, choleskyBack),
 		firstOf(LinalgCholesky, "linalg.cholesky", "(Tensor self, *, bool upper=False) -> Tensor", 0, func(b B, c *Call) []Value {
 			a := In[LinalgCholeskyArgs](c)
 			return b.EmitN(CholeskyEx, a.Self.Arg, a.Upper.Arg, true)
@@ -102,17 +104,18 @@ func factorRows() []*Op {
 			a := In[CholeskyArgs](c)
 			return b.EmitN(CholeskyEx, a.Self.Arg, a.Upper.Arg, true)
 		}),
-		matrixRow(LinalgQr, "linalg.qr", "(Tensor self, str mode='reduced') -> (Tensor Q, Tensor R)", false, func(c *Call, m *TensorMeta) []Result {
-			rows, cols := matrixSize(m)
-			k := sym.Min(rows, cols)
-			switch In[LinalgQrArgs](c).Mode.Str() {
-			case "complete":
-				return []Result{m.batched(rows, rows), m.batched(rows, cols)}
-			case "r":
-				return []Result{NewMeta(m.DType, m.Device, []sym.Int{symZero}), m.batched(k, cols)}
-			}
-			return []Result{m.batched(rows, k), m.batched(k, cols)}
-		}, qrBack),
+		matrixRow(LinalgQr, "linalg.qr", "(Tensor self, str mode='reduced') -> (Tensor Q, Tensor R)", false,
+			func(c *Call, m *TensorMeta) []Result {
+				rows, cols := matrixSize(m)
+				k := sym.Min(rows, cols)
+				switch In[LinalgQrArgs](c).Mode.Str() {
+				case "complete":
+					return []Result{m.batched(rows, rows), m.batched(rows, cols)}
+				case "r":
+					return []Result{NewMeta(m.DType, m.Device, []sym.Int{symZero}), m.batched(k, cols)}
+				}
+				return []Result{m.batched(rows, k), m.batched(k, cols)}
+			}, qrBack),
 		householderRow(),
 	}
 }
@@ -120,23 +123,25 @@ func factorRows() []*Op {
 // householderRow multiplies reflections; its derivative is that of the product
 // written out.
 func householderRow() *Op {
-	row := matrixRow(HouseholderProduct, "linalg.householder_product", "(Tensor input, Tensor tau) -> Tensor", false, func(c *Call, m *TensorMeta) []Result {
-		rows, cols := matrixSize(m)
-		if sym.Lt(rows, cols) {
-			refuse(Errorf("torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]"))
-		}
-		t := In[HouseholderProductArgs](c).Tau.Meta()
-		if len(t.Shape) != len(m.Shape)-1 {
-			refuse(Errorf(
-				"torch.linalg.householder_product: Expected tau to have one dimension less than input, but got tau.ndim equal to %d and input.ndim is equal to %d",
-				len(t.Shape), len(m.Shape),
-			))
-		}
-		if sym.Gt(t.Shape[len(t.Shape)-1], cols) {
-			refuse(Errorf("torch.linalg.householder_product: input.shape[-1] must be greater than or equal to tau.shape[-1]"))
-		}
-		return one(m.batched(rows, cols))
-	}, nil)
+	row := matrixRow(HouseholderProduct, "linalg.householder_product", "(Tensor input, Tensor tau) -> Tensor", false,
+		func(c *Call, m *TensorMeta) []Result {
+			rows, cols := matrixSize(m)
+			if sym.Lt(rows, cols) {
+				refuse(Errorf("torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]"))
+			}
+			t := In[HouseholderProductArgs](c).Tau.Meta()
+			if len(t.Shape) != len(m.Shape)-1 {
+				refuse(Errorf(
+					"torch.linalg.householder_product: Expected tau to have one dimension less than input, "+
+						"but got tau.ndim equal to %d and input.ndim is equal to %d",
+					len(t.Shape), len(m.Shape),
+				))
+			}
+			if sym.Gt(t.Shape[len(t.Shape)-1], cols) {
+				refuse(Errorf("torch.linalg.householder_product: input.shape[-1] must be greater than or equal to tau.shape[-1]"))
+			}
+			return one(m.batched(rows, cols))
+		}, nil)
 	row.Tags &^= TagNoGrad
 	row.Decompose = decomp(func(b B, c *Call) Value {
 		a := In[HouseholderProductArgs](c)
@@ -195,7 +200,8 @@ func qrBack(b B, c *BackwardCall) []Value {
 	rows, cols := matrixSize(m)
 	switch {
 	case a.Mode.Str() == "r":
-		refuse(Errorf("The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, mode='reduced') if you are going to require gradients"))
+		refuse(Errorf("The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, " +
+			"mode='reduced') if you are going to require gradients"))
 	case sym.Lt(rows, cols) || a.Mode.Str() == "complete" && sym.Ne(rows, cols):
 		refuse(Errorf("The QR decomposition is not differentiable when mode='complete' and nrows > ncols, nor for nrows < ncols"))
 	}
@@ -224,7 +230,8 @@ func qrBack(b B, c *BackwardCall) []Value {
 func solveRows() []*Op {
 	return []*Op{
 		{
-			ID: SolveTriangular, Name: "linalg.solve_triangular", Schema: "(Tensor self, Tensor other, bool upper, bool left=True, bool unitriangular=False) -> Tensor", Tags: TagNotMethod,
+			ID: SolveTriangular, Name: "linalg.solve_triangular",
+			Schema: "(Tensor self, Tensor other, bool upper, bool left=True, bool unitriangular=False) -> Tensor", Tags: TagNotMethod,
 			Meta: func(c *Call) ([]Result, error) {
 				return solvedMeta("linalg.solve_triangular", c, In[SolveTriangularArgs](c).Left.Bool(), false)
 			},
@@ -254,7 +261,9 @@ func solveRows() []*Op {
 			}),
 		},
 		{
-			ID: SolveEx, Name: "linalg.solve_ex", Schema: "(Tensor self, Tensor other, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)", Tags: TagNotMethod,
+			ID: SolveEx, Name: "linalg.solve_ex",
+			Schema: "(Tensor self, Tensor other, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)",
+			Tags:   TagNotMethod,
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[SolveExArgs](c)
 				res, err := solvedMeta("linalg.solve", c, a.Left.Bool(), true)
@@ -269,38 +278,42 @@ func solveRows() []*Op {
 			a := In[LinalgSolveArgs](c)
 			return b.EmitN(SolveEx, a.Self.Arg, a.Other.Arg, a.Left.Arg, true)
 		}),
-		matrixRow(InvEx, "linalg.inv_ex", "(Tensor self, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", true, func(c *Call, m *TensorMeta) []Result {
-			n, _ := matrixSize(m)
-			return []Result{m.batched(n, n), m.of(Int32)}
-		}, func(b B, c *BackwardCall) []Value {
-			if c.Grads[0] == nil {
-				return []Value{nil}
-			}
-			t := mt(b, c.Outs[0])
-			return []Value{b.neg(dotm(b, t, c.Grads[0], t))}
-		}),
+		matrixRow(InvEx, "linalg.inv_ex", "(Tensor self, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", true,
+			func(c *Call, m *TensorMeta) []Result {
+				n, _ := matrixSize(m)
+				return []Result{m.batched(n, n), m.of(Int32)}
+			}, func(b B, c *BackwardCall) []Value {
+				if c.Grads[0] == nil {
+					return []Value{nil}
+				}
+				t := mt(b, c.Outs[0])
+				return []Value{b.neg(dotm(b, t, c.Grads[0], t))}
+			}),
 		firstOf(LinalgInv, "linalg.inv", "(Tensor self) -> Tensor", 0, func(b B, c *Call) []Value {
 			return b.EmitN(
 				InvEx, In[LinalgInvArgs](c).Self.Arg, true,
 			)
 		}),
 		firstOf(Inverse, "inverse", selfOnly, 0, func(b B, c *Call) []Value { return b.EmitN(InvEx, In[InverseArgs](c).Self.Arg, true) }),
-		matrixRow(LinalgDet, "linalg.det", "(Tensor self) -> Tensor", true, func(c *Call, m *TensorMeta) []Result { return one(m.batched()) }, func(b B, c *BackwardCall) []Value {
-			if c.Grads[0] == nil {
-				return []Value{nil}
-			}
-			return []Value{detBack(b, c, b.mul(c.Grads[0], c.Outs[0]))}
-		}),
+		matrixRow(LinalgDet, "linalg.det", "(Tensor self) -> Tensor", true,
+			func(c *Call, m *TensorMeta) []Result { return one(m.batched()) }, func(b B, c *BackwardCall) []Value {
+				if c.Grads[0] == nil {
+					return []Value{nil}
+				}
+				return []Value{detBack(b, c, b.mul(c.Grads[0], c.Outs[0]))}
+			}),
 		firstOf(Det, "det", selfOnly, 0, func(b B, c *Call) []Value { return b.EmitN(LinalgDet, c.Args...) }),
-		matrixRow(LinalgSlogdet, "linalg.slogdet", "(Tensor self) -> (Tensor sign, Tensor logabsdet)", true, func(c *Call, m *TensorMeta) []Result {
-			return []Result{m.batched(), m.batched()}
-		}, func(b B, c *BackwardCall) []Value {
-			if c.Grads[1] == nil {
-				return []Value{nil}
-			}
-			return []Value{detBack(b, c, c.Grads[1])}
-		}),
-		compositeN(Slogdet, "slogdet", "(Tensor self) -> (Tensor sign, Tensor logabsdet)", TagNotMethod, func(b B, c *Call) []Value { return b.EmitN(LinalgSlogdet, c.Args...) }),
+		matrixRow(LinalgSlogdet, "linalg.slogdet", "(Tensor self) -> (Tensor sign, Tensor logabsdet)", true,
+			func(c *Call, m *TensorMeta) []Result {
+				return []Result{m.batched(), m.batched()}
+			}, func(b B, c *BackwardCall) []Value {
+				if c.Grads[1] == nil {
+					return []Value{nil}
+				}
+				return []Value{detBack(b, c, c.Grads[1])}
+			}),
+		compositeN(Slogdet, "slogdet", "(Tensor self) -> (Tensor sign, Tensor logabsdet)", TagNotMethod,
+			func(b B, c *Call) []Value { return b.EmitN(LinalgSlogdet, c.Args...) }),
 		composite(Logdet, "logdet", selfOnly, TagNotMethod, func(b B, c *Call) Value {
 			out := b.EmitN(LinalgSlogdet, c.Args...)
 			return b.where(b.eq(out[0], -1.0), nan, out[1])
@@ -330,39 +343,42 @@ func solveRows() []*Op {
 			inverse := b.Emit(LinalgInv, b.reshape(a.Self.Value(), numel(left), numel(right)))
 			return b.reshape(inverse, append(cloneInts(right), left...)...)
 		}),
-		composite(LinalgTensorsolve, "linalg.tensorsolve", "(Tensor self, Tensor other, int[]? dims=None) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
-			in := In[LinalgTensorsolveArgs](c)
-			a, y := in.Self.Value(), in.Other.Meta()
-			if dims := in.Dims.Nums(); len(dims) > 0 {
-				to := seq(len(in.Self.Meta().Shape)-len(dims), len(in.Self.Meta().Shape))
-				a = b.Emit(Movedim, a, dims, to)
-			}
-			right := a.TensorMeta().Shape[len(y.Shape):]
-			if n := numel(a.TensorMeta().Shape[:len(y.Shape)]); sym.Ne(n, numel(right)) {
-				refuse(Errorf(
-					"Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got %s != %s",
-					numel(right), n,
-				))
-			}
-			n := numel(right)
-			x := b.Emit(LinalgSolve, b.reshape(a, n, n), b.reshape(in.Other.Value(), n))
-			return b.reshape(x, right...)
-		}),
+		composite(LinalgTensorsolve, "linalg.tensorsolve", "(Tensor self, Tensor other, int[]? dims=None) -> Tensor", TagNotMethod,
+			func(b B, c *Call) Value {
+				in := In[LinalgTensorsolveArgs](c)
+				a, y := in.Self.Value(), in.Other.Meta()
+				if dims := in.Dims.Nums(); len(dims) > 0 {
+					to := seq(len(in.Self.Meta().Shape)-len(dims), len(in.Self.Meta().Shape))
+					a = b.Emit(Movedim, a, dims, to)
+				}
+				right := a.TensorMeta().Shape[len(y.Shape):]
+				if n := numel(a.TensorMeta().Shape[:len(y.Shape)]); sym.Ne(n, numel(right)) {
+					refuse(Errorf(
+						"Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), "+
+							"but got %s != %s",
+						numel(right), n,
+					))
+				}
+				n := numel(right)
+				x := b.Emit(LinalgSolve, b.reshape(a, n, n), b.reshape(in.Other.Value(), n))
+				return b.reshape(x, right...)
+			}),
 	}
 }
 
 // choleskySolveRow solves with the factor of a positive matrix. The factor's
 // gradient is that of a full matrix, as in PyTorch.
 func choleskySolveRow() *Op {
-	row := composite(CholeskySolve, "cholesky_solve", "(Tensor self, Tensor input2, bool upper=False) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
-		a := In[CholeskySolveArgs](c)
-		l := a.Input2.Value()
-		if a.Upper.Bool() {
-			l = mt(b, l)
-		}
-		y := b.Emit(SolveTriangular, l, a.Self.Value(), false)
-		return b.Emit(SolveTriangular, mt(b, l), y, true)
-	})
+	row := composite(CholeskySolve, "cholesky_solve", "(Tensor self, Tensor input2, bool upper=False) -> Tensor", TagNotMethod,
+		func(b B, c *Call) Value {
+			a := In[CholeskySolveArgs](c)
+			l := a.Input2.Value()
+			if a.Upper.Bool() {
+				l = mt(b, l)
+			}
+			y := b.Emit(SolveTriangular, l, a.Self.Value(), false)
+			return b.Emit(SolveTriangular, mt(b, l), y, true)
+		})
 	row.Backward = backOf(func(b B, c *BackwardCall) []Value {
 		a := In[CholeskySolveArgs](c.Call)
 		g := c.Grads[0]
@@ -407,7 +423,8 @@ func solvedMeta(name string, c *Call, left, vectors bool) ([]Result, error) {
 	if vectors && vectorRight(a, y) {
 		if !left {
 			return nil, Errorf(
-				"%s: Vector broadcasting of the left hand side is not supported for left=False. In this case linalg.solve is equivalent to B / A.squeeze(-1)",
+				"%s: Vector broadcasting of the left hand side is not supported for left=False. In this case linalg.solve is "+
+					"equivalent to B / A.squeeze(-1)",
 				name,
 			)
 		}

@@ -131,41 +131,47 @@ func marginLossRows() []*Op {
 		loss(MultilabelMarginLoss, "multilabel_margin_loss", "(Tensor input, Tensor target"+lossTail, multilabelMargin),
 		loss(
 			CtcLoss, "ctc_loss",
-			"(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, str reduction='mean', bool zero_infinity=False) -> Tensor",
+			"(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, str reduction='mean', "+
+				"bool zero_infinity=False) -> Tensor",
 			ctcLoss,
 		),
 		ctcAlphaRow(),
 		{
 			ID: CtcGrad, Name: "_ctc_loss_backward", Tags: TagInternal | TagNotMethod,
-			Schema: "(Tensor grad, Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor",
-			Meta:   shapedLike(func(c *Call) TensorArg { return In[CtcGradArgs](c).LogProbs }),
+			Schema: "(Tensor grad, Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, " +
+				"Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor",
+			Meta: shapedLike(func(c *Call) TensorArg { return In[CtcGradArgs](c).LogProbs }),
 		},
-		loss(LinearCrossEntropy, "linear_cross_entropy", "(Tensor input, Tensor linear_weight, Tensor target, *, Tensor? linear_bias=None, Tensor? weight=None, int ignore_index=-100, str reduction='mean', float label_smoothing=0.0) -> Tensor", func(b B, c *Call) Value {
-			a := In[LinearCrossEntropyArgs](c)
-			if n := len(a.Input.Meta().Shape); n != 1 && n != 2 {
-				refuse(Errorf("expected input with dimensionality 1 or 2, got %d", n))
-			}
-			if n := len(a.LinearWeight.Meta().Shape); n < 2 {
-				refuse(Errorf("expected linear_weight with dimensionality at least 2, got %d", n))
-			}
-			wm, tm := a.LinearWeight.Meta(), a.Target.Meta()
-			if len(wm.Shape) > 2 && len(a.Input.Meta().Shape) == 1 {
-				refuse(Errorf(
-					"K-dimensional loss defined by linear_weight shape %s requires batched input, (N, %s), got unbatched input with shape %s",
-					tupleText(wm.Shape), wm.Shape[len(wm.Shape)-1], tupleText(a.Input.Meta().Shape),
-				))
-			}
-			if tm.DType.IsFloat() && a.IgnoreIndex.Num() >= 0 {
-				refuse(Errorf("ignore_index cannot be specified when target contains probabilities"))
-			}
-			outs := wm.Shape[:len(wm.Shape)-1]
-			y := b.Emit(Linear, a.Input.Arg, b.reshape(a.LinearWeight.Value(), numel(outs), wm.Shape[len(outs)]))
-			y = b.reshape(y, append(cloneInts(a.Input.Meta().Shape[:len(a.Input.Meta().Shape)-1]), outs...)...)
-			if bias := a.LinearBias.Value(); bias != nil {
-				y = b.add(y, bias)
-			}
-			return b.Emit(CrossEntropy, y, a.Target.Arg, a.Weight.Arg, nil, a.IgnoreIndex.Arg, nil, a.Reduction.Arg, a.LabelSmoothing.Arg)
-		}),
+		loss(LinearCrossEntropy, "linear_cross_entropy",
+			"(Tensor input, Tensor linear_weight, Tensor target, *, Tensor? linear_bias=None, Tensor? weight=None, "+
+				"int ignore_index=-100, str reduction='mean', float label_smoothing=0.0) -> Tensor", func(b B, c *Call) Value {
+				a := In[LinearCrossEntropyArgs](c)
+				if n := len(a.Input.Meta().Shape); n != 1 && n != 2 {
+					refuse(Errorf("expected input with dimensionality 1 or 2, got %d", n))
+				}
+				if n := len(a.LinearWeight.Meta().Shape); n < 2 {
+					refuse(Errorf("expected linear_weight with dimensionality at least 2, got %d", n))
+				}
+				wm, tm := a.LinearWeight.Meta(), a.Target.Meta()
+				if len(wm.Shape) > 2 && len(a.Input.Meta().Shape) == 1 {
+					refuse(Errorf(
+						"K-dimensional loss defined by linear_weight shape %s requires batched input, (N, %s), "+
+							"got unbatched input with shape %s",
+						tupleText(wm.Shape), wm.Shape[len(wm.Shape)-1], tupleText(a.Input.Meta().Shape),
+					))
+				}
+				if tm.DType.IsFloat() && a.IgnoreIndex.Num() >= 0 {
+					refuse(Errorf("ignore_index cannot be specified when target contains probabilities"))
+				}
+				outs := wm.Shape[:len(wm.Shape)-1]
+				y := b.Emit(Linear, a.Input.Arg, b.reshape(a.LinearWeight.Value(), numel(outs), wm.Shape[len(outs)]))
+				y = b.reshape(y, append(cloneInts(a.Input.Meta().Shape[:len(a.Input.Meta().Shape)-1]), outs...)...)
+				if bias := a.LinearBias.Value(); bias != nil {
+					y = b.add(y, bias)
+				}
+				return b.Emit(CrossEntropy, y, a.Target.Arg, a.Weight.Arg, nil, a.IgnoreIndex.Arg, nil, a.Reduction.Arg,
+					a.LabelSmoothing.Arg)
+			}),
 	}
 }
 
@@ -198,7 +204,8 @@ func multiMargin(b B, c *Call) Value {
 	t := a.Target.Meta()
 	if sym.Ne(numel(t.Shape), rows) || len(t.Shape) > 1 {
 		refuse(Errorf(
-			"multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). Expected target size [%s], but got %s. Input has shape %s.",
+			"multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). Expected "+
+				"target size [%s], but got %s. Input has shape %s.",
 			rows, ShapeText(t.Shape), ShapeText(a.Input.Meta().Shape),
 		))
 	}
@@ -280,7 +287,8 @@ func ctcLoss(b B, c *Call) Value {
 func ctcAlphaRow() *Op {
 	return &Op{
 		ID: CtcAlpha, Name: "_ctc_loss", Tags: TagInternal | TagNotMethod,
-		Schema: "(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)",
+		Schema: "(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, " +
+			"bool zero_infinity=False) -> (Tensor, Tensor)",
 		Meta: func(c *Call) ([]Result, error) {
 			a := In[CtcAlphaArgs](c)
 			m, t := a.LogProbs.Meta(), a.Targets.Meta()
@@ -307,7 +315,8 @@ func ctcAlphaRow() *Op {
 				longest = t.Shape[1]
 			}
 			states := sym.Add(sym.Mul(sym.C(2), longest), symOne)
-			return []Result{NewMeta(m.DType, m.Device, m.Shape[1:2]), NewMeta(m.DType, m.Device, []sym.Int{m.Shape[1], m.Shape[0], states})}, nil
+			return []Result{NewMeta(m.DType, m.Device, m.Shape[1:2]),
+				NewMeta(m.DType, m.Device, []sym.Int{m.Shape[1], m.Shape[0], states})}, nil
 		},
 		Backward: backOf(func(b B, c *BackwardCall) []Value {
 			a := In[CtcAlphaArgs](c.Call)
@@ -323,7 +332,8 @@ func ctcAlphaRow() *Op {
 	}
 }
 
-const bceWithLogitsSchema = "(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, bool? reduce=None, str reduction='mean', Tensor? pos_weight=None) -> Tensor"
+const bceWithLogitsSchema = "(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, bool? reduce=None, " +
+	"str reduction='mean', Tensor? pos_weight=None) -> Tensor"
 
 func bceRows() []*Op {
 	logits := loss(BceWithLogits, "binary_cross_entropy_with_logits", bceWithLogitsSchema, func(b B, c *Call) Value {
@@ -331,7 +341,8 @@ func bceRows() []*Op {
 		if !equalShape(a.Input.Meta().Shape, a.Target.Meta().Shape) {
 			refuse(&Error{
 				Kind: "ValueError",
-				Msg:  "Target size (torch.Size(" + ShapeText(a.Target.Meta().Shape) + ")) must be the same as input size (torch.Size(" + ShapeText(a.Input.Meta().Shape) + "))",
+				Msg: "Target size (torch.Size(" + ShapeText(a.Target.Meta().Shape) +
+					")) must be the same as input size (torch.Size(" + ShapeText(a.Input.Meta().Shape) + "))",
 			})
 		}
 		l := logitsLoss(b, c)
@@ -341,12 +352,15 @@ func bceRows() []*Op {
 		return reduction(b, l, a.Reduction.Str())
 	})
 	logits.Backward = backOf(logitsBack)
-	bce := loss(Bce, "binary_cross_entropy", "(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, bool? reduce=None, str reduction='mean') -> Tensor", func(b B, c *Call) Value {
+	bce := loss(Bce, "binary_cross_entropy", "(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, "+
+		"bool? reduce=None, str reduction='mean') -> Tensor", func(b B, c *Call) Value {
 		a := In[BceArgs](c)
 		if !equalShape(a.Input.Meta().Shape, a.Target.Meta().Shape) {
 			refuse(&Error{
 				Kind: "ValueError",
-				Msg:  "Using a target size (torch.Size(" + ShapeText(a.Target.Meta().Shape) + ")) that is different to the input size (torch.Size(" + ShapeText(a.Input.Meta().Shape) + ")) is deprecated. Please ensure they have the same size.",
+				Msg: "Using a target size (torch.Size(" + ShapeText(a.Target.Meta().Shape) +
+					")) that is different to the input size (torch.Size(" + ShapeText(a.Input.Meta().Shape) +
+					")) is deprecated. Please ensure they have the same size.",
 			})
 		}
 		l := bceLoss(b, c)

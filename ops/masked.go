@@ -127,7 +127,8 @@ func maskedRows() []*Op {
 		})
 	}
 	spread := func(id ID, name string, root bool) *Op {
-		return maskedRow(id, name, "int[]? dim=None, bool? unbiased=None, *, Scalar? correction=None, bool keepdim=False, dtype? dtype=None, Tensor? mask=None) -> Tensor", 0, func(m *maskedCall) Value {
+		return maskedRow(id, name, "int[]? dim=None, bool? unbiased=None, *, Scalar? correction=None, bool keepdim=False, "+
+			"dtype? dtype=None, Tensor? mask=None) -> Tensor", 0, func(m *maskedCall) Value {
 			v := m.variance()
 			if root {
 				v = m.b.sqrt(v)
@@ -147,7 +148,8 @@ func maskedRows() []*Op {
 			if d := m.resultType(); !isFloaty(d) {
 				refuse(&Error{
 					Kind: "ValueError",
-					Msg:  "mean(): Could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: " + d.String(),
+					Msg: "mean(): Could not infer output dtype. Input dtype must be either a floating point or complex dtype. " +
+						"Got: " + d.String(),
 				})
 			}
 			total := m.b.Emit(Sum, m.filled(0), m.allDims(), m.keepdim().Arg, m.resultType())
@@ -163,22 +165,26 @@ func maskedRows() []*Op {
 		maskedRow(MaskedLogsumexp, "logsumexp", dims, 0, func(m *maskedCall) Value {
 			return m.b.cast(m.b.Emit(Logsumexp, m.filled(-inf), m.allDims(), m.keepdim().Arg), m.resultType())
 		}),
-		composite(MaskedLogaddexp, "masked.logaddexp", "(Tensor input, Tensor other, *, dtype? dtype=None, Tensor? input_mask=None, Tensor? other_mask=None) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
-			a := In[MaskedLogaddexpArgs](c)
-			x := &maskedCall{Call: c, b: b, x: a.Input.Value(), mask: maskFor(b, a.Input.Value(), a.InputMask.Value())}
-			y := &maskedCall{Call: c, b: b, x: a.Other.Value(), mask: maskFor(b, a.Other.Value(), a.OtherMask.Value())}
-			return b.cast(b.Emit(Logaddexp, x.filled(-inf), y.filled(-inf)), a.DType.Or(a.Input.Meta().DType))
-		}),
+		composite(MaskedLogaddexp, "masked.logaddexp",
+			"(Tensor input, Tensor other, *, dtype? dtype=None, Tensor? input_mask=None, Tensor? other_mask=None) -> Tensor",
+			TagNotMethod, func(b B, c *Call) Value {
+				a := In[MaskedLogaddexpArgs](c)
+				x := &maskedCall{Call: c, b: b, x: a.Input.Value(), mask: maskFor(b, a.Input.Value(), a.InputMask.Value())}
+				y := &maskedCall{Call: c, b: b, x: a.Other.Value(), mask: maskFor(b, a.Other.Value(), a.OtherMask.Value())}
+				return b.cast(b.Emit(Logaddexp, x.filled(-inf), y.filled(-inf)), a.DType.Or(a.Input.Meta().DType))
+			}),
 		maskedRow(MaskedNorm, "norm", "Scalar? ord=2.0, int[]? dim=None, "+maskedTail, 0, func(m *maskedCall) Value {
 			a := In[MaskedNormArgs](m.Call)
 			return m.norm(a.Ord.Arg, a.Dim.Arg, a.Keepdim.Arg)
 		}),
-		maskedRow(MaskedNormalize, "normalize", "Scalar ord, int dim, *, float eps=1e-12, dtype? dtype=None, Tensor? mask=None) -> Tensor", 0, func(m *maskedCall) Value {
+		maskedRow(MaskedNormalize, "normalize", "Scalar ord, int dim, *, float eps=1e-12, dtype? dtype=None, "+
+			"Tensor? mask=None) -> Tensor", 0, func(m *maskedCall) Value {
 			a := In[MaskedNormalizeArgs](m.Call)
 			n := m.norm(a.Ord.Arg, []sym.Int{a.Dim.Int()}, true)
 			return m.b.div(m.filled(0), m.b.Emit(Maximum, n, m.b.full(nil, a.Eps.Float(), n.TensorMeta())))
 		}),
-		soft(MaskedSoftmax, "softmax", Softmax, 1), soft(MaskedLogSoftmax, "log_softmax", LogSoftmax, 1), soft(MaskedSoftmin, "softmin", Softmax, -1),
+		soft(MaskedSoftmax, "softmax", Softmax, 1), soft(MaskedLogSoftmax, "log_softmax", LogSoftmax, 1),
+		soft(MaskedSoftmin, "softmin", Softmax, -1),
 		spread(MaskedVar, "var", false), spread(MaskedStd, "std", true),
 	}
 }

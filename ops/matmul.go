@@ -95,14 +95,16 @@ func matmulRows() []*Op {
 		},
 		{
 			ID: Bmm, Name: "bmm", Schema: "(Tensor self, Tensor mat2) -> Tensor", Tags: TagComplex, Meta: bmmMeta,
-			Backward: matBack(func(b B, x Value) Value { return b.transpose(x, 1, 2) }, func(b B, x, y Value) Value { return b.Emit(Bmm, x, y) }),
+			Backward: matBack(func(b B, x Value) Value { return b.transpose(x, 1, 2) },
+				func(b B, x, y Value) Value { return b.Emit(Bmm, x, y) }),
 		},
 		addRow(
 			Addmm, "addmm", "(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", Mm, matrixProduct,
 			func(c *Call) (x, y TensorArg) { a := In[AddmmArgs](c); return a.Mat1, a.Mat2 },
 		).and(TagHasInPlace | TagComplex),
 		addRow(
-			Baddbmm, "baddbmm", "(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", Bmm, batchProduct,
+			Baddbmm, "baddbmm", "(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", Bmm,
+			batchProduct,
 			func(c *Call) (x, y TensorArg) { a := In[BaddbmmArgs](c); return a.Batch1, a.Batch2 },
 		).and(TagHasInPlace | TagComplex),
 		{
@@ -124,7 +126,8 @@ func matmulRows() []*Op {
 			Backward: backOf(func(b B, c *BackwardCall) []Value {
 				a := In[MvArgs](c.Call)
 				g := c.Grads[0]
-				return c.pair(func() Value { return b.Emit(Outer, g, a.Vec.Value()) }, func() Value { return b.Emit(Mv, b.t(a.Self.Value()), g) })
+				return c.pair(func() Value { return b.Emit(Outer, g, a.Vec.Value()) },
+					func() Value { return b.Emit(Mv, b.t(a.Self.Value()), g) })
 			}),
 		},
 		{
@@ -142,7 +145,8 @@ func matmulRows() []*Op {
 			}),
 		},
 		{
-			ID: Outer, Name: "outer", Schema: "(Tensor self, Tensor vec2) -> Tensor", Tags: TagComplex, Meta: func(c *Call) ([]Result, error) {
+			ID: Outer, Name: "outer", Schema: "(Tensor self, Tensor vec2) -> Tensor", Tags: TagComplex,
+			Meta: func(c *Call) ([]Result, error) {
 				a := In[OuterArgs](c)
 				x, y := a.Self.Meta(), a.Vec2.Meta()
 				for i, m := range []*TensorMeta{x, y} {
@@ -165,7 +169,8 @@ func matmulRows() []*Op {
 			}),
 		},
 		{
-			ID: Linear, Name: "linear", Schema: "(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", Tags: TagNN | TagNotMethod | TagComplex, Meta: linearMeta,
+			ID: Linear, Name: "linear", Schema: "(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
+			Tags: TagNN | TagNotMethod | TagComplex, Meta: linearMeta,
 			Decompose: decomp(linearDecomp),
 		},
 	}
@@ -213,7 +218,8 @@ func dotProduct(x, y *TensorMeta) ([]Result, error) {
 	}
 	if sym.Ne(x.Shape[0], y.Shape[0]) {
 		return nil, Errorf(
-			"inconsistent tensor size, expected tensor [%s] and src [%s] to have the same number of elements, but got %s and %s elements respectively",
+			"inconsistent tensor size, expected tensor [%s] and src [%s] to have the same number of elements, "+
+				"but got %s and %s elements respectively",
 			x.Shape[0], y.Shape[0], x.Shape[0], y.Shape[0],
 		)
 	}
@@ -289,7 +295,8 @@ func addRow(
 func expandError(from, to []sym.Int) error {
 	if len(from) > len(to) {
 		return Errorf(
-			"expand(%s, size=%s): the number of sizes provided (%d) must be greater or equal to the number of dimensions in the tensor (%d)",
+			"expand(%s, size=%s): the number of sizes provided (%d) must be greater or equal to the number of dimensions in the "+
+				"tensor (%d)",
 			"torch.FloatTensor{"+ShapeText(from)+"}", ShapeText(to), len(to), len(from),
 		)
 	}
@@ -300,7 +307,8 @@ func expandError(from, to []sym.Int) error {
 		}
 		if !sym.Is(from[j], 1) && sym.Ne(from[j], to[i]) {
 			return Errorf(
-				"The expanded size of the tensor (%s) must match the existing size (%s) at non-singleton dimension %d.  Target sizes: %s.  Tensor sizes: %s",
+				"The expanded size of the tensor (%s) must match the existing size (%s) at non-singleton dimension %d.  Target "+
+					"sizes: %s.  Tensor sizes: %s",
 				to[i], from[j], i, ShapeText(to), ShapeText(from),
 			)
 		}

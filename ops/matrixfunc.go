@@ -14,20 +14,24 @@ func matrixFunctionRows() []*Op {
 
 func matrixNormRows() []*Op {
 	return []*Op{
-		composite(LinalgVectorNorm, "linalg.vector_norm", "(Tensor x, Scalar ord=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
-			return b.Emit(Norm, c.Args...)
-		}),
-		composite(LinalgMatrixNorm, "linalg.matrix_norm", "(Tensor self, Scalar|str ord='fro', int[] dim=[-2,-1], bool keepdim=False, *, dtype? dtype=None) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
-			a := In[LinalgMatrixNormArgs](c)
-			m := a.Self.Meta()
-			if len(m.Shape) < 2 {
-				refuse(Errorf("linalg.matrix_norm: The input tensor A must have at least 2 dimensions."))
-			}
-			if len(a.Dim.Nums()) != 2 {
-				refuse(Errorf("linalg.matrix_norm: dim must be a 2-tuple. Got %s", ShapeText(a.Dim.Ints())))
-			}
-			return matrixNorm(b, b.cast(a.Self.Value(), a.DType.Or(m.DType)), a.Ord.Arg, a.Dim.Nums(), a.Keepdim.Bool())
-		}),
+		composite(LinalgVectorNorm, "linalg.vector_norm",
+			"(Tensor x, Scalar ord=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", TagNotMethod,
+			func(b B, c *Call) Value {
+				return b.Emit(Norm, c.Args...)
+			}),
+		composite(LinalgMatrixNorm, "linalg.matrix_norm",
+			"(Tensor self, Scalar|str ord='fro', int[] dim=[-2,-1], bool keepdim=False, *, dtype? dtype=None) -> Tensor",
+			TagNotMethod, func(b B, c *Call) Value {
+				a := In[LinalgMatrixNormArgs](c)
+				m := a.Self.Meta()
+				if len(m.Shape) < 2 {
+					refuse(Errorf("linalg.matrix_norm: The input tensor A must have at least 2 dimensions."))
+				}
+				if len(a.Dim.Nums()) != 2 {
+					refuse(Errorf("linalg.matrix_norm: dim must be a 2-tuple. Got %s", ShapeText(a.Dim.Ints())))
+				}
+				return matrixNorm(b, b.cast(a.Self.Value(), a.DType.Or(m.DType)), a.Ord.Arg, a.Dim.Nums(), a.Keepdim.Bool())
+			}),
 		composite(
 			LinalgNorm, "linalg.norm",
 			"(Tensor self, Scalar|str? ord=None, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
@@ -191,7 +195,8 @@ func matrixProductRows() []*Op {
 	}
 	return []*Op{
 		power(MatrixPower, "matrix_power"), linalgPower, exponential,
-		composite(LinalgMatrixExp, "linalg.matrix_exp", "(Tensor self) -> Tensor", TagNotMethod, func(b B, c *Call) Value { return b.Emit(MatrixExp, c.Args...) }),
+		composite(LinalgMatrixExp, "linalg.matrix_exp", "(Tensor self) -> Tensor", TagNotMethod,
+			func(b B, c *Call) Value { return b.Emit(MatrixExp, c.Args...) }),
 		composite(LinalgVecdot, "linalg.vecdot", "(Tensor x, Tensor y, *, int dim=-1) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
 			a := In[LinalgVecdotArgs](c)
 			shape, err := broadcast2(a.X.Meta().Shape, a.Y.Meta().Shape)
@@ -203,18 +208,20 @@ func matrixProductRows() []*Op {
 			return b.Emit(Sum, b.mul(b.cast(x, OpMath(t)), b.cast(y, OpMath(t))), []int{d}, false, t)
 		}).and(TagComplex),
 		composite(LinalgMultiDot, "linalg.multi_dot", "(Tensor[] tensors) -> Tensor", TagNotMethod, multiDot).and(TagComplex),
-		composite(LinalgCross, "linalg.cross", "(Tensor self, Tensor other, *, int dim=-1) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
-			a := In[LinalgCrossArgs](c)
-			x, y := a.Self.Meta(), a.Other.Meta()
-			if len(x.Shape) != len(y.Shape) {
-				refuse(Errorf("linalg.cross: inputs must have the same number of dimensions."))
-			}
-			d := a.Dim.of(a.Self)
-			if sym.Ne(x.Shape[d], sym.C(3)) || sym.Ne(y.Shape[d], sym.C(3)) {
-				refuse(Errorf("linalg.cross: inputs dimension %s must have length 3. Got %s and %s", a.Dim.Int(), x.Shape[d], y.Shape[d]))
-			}
-			return b.Emit(Cross, a.Self.Arg, a.Other.Arg, d)
-		}).and(TagComplex),
+		composite(LinalgCross, "linalg.cross", "(Tensor self, Tensor other, *, int dim=-1) -> Tensor", TagNotMethod,
+			func(b B, c *Call) Value {
+				a := In[LinalgCrossArgs](c)
+				x, y := a.Self.Meta(), a.Other.Meta()
+				if len(x.Shape) != len(y.Shape) {
+					refuse(Errorf("linalg.cross: inputs must have the same number of dimensions."))
+				}
+				d := a.Dim.of(a.Self)
+				if sym.Ne(x.Shape[d], sym.C(3)) || sym.Ne(y.Shape[d], sym.C(3)) {
+					refuse(Errorf("linalg.cross: inputs dimension %s must have length 3. Got %s and %s", a.Dim.Int(), x.Shape[d],
+						y.Shape[d]))
+				}
+				return b.Emit(Cross, a.Self.Arg, a.Other.Arg, d)
+			}).and(TagComplex),
 	}
 }
 

@@ -135,7 +135,8 @@ func layerNormRow() *Op {
 
 func checkNormalized(m *TensorMeta, norm []sym.Int, weight *TensorMeta, name string) error {
 	if len(norm) == 0 {
-		return Errorf("Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got normalized_shape = []")
+		return Errorf("Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, " +
+			"but got normalized_shape = []")
 	}
 	if weight != nil && !equalShape(weight.Shape, norm) {
 		return Errorf(
@@ -233,10 +234,11 @@ func layerNormBack(b B, c *BackwardCall) []Value {
 }
 
 func softminRow() *Op {
-	return composite(Softmin, "softmin", "(Tensor input, int dim, int _stacklevel=3, dtype? dtype=None) -> Tensor", TagNN|TagNotMethod, func(b B, c *Call) Value {
-		a := In[SoftminArgs](c)
-		return b.Emit(Softmax, b.neg(a.Input.Value()), a.Dim.Arg, a.DType.Arg)
-	})
+	return composite(Softmin, "softmin", "(Tensor input, int dim, int _stacklevel=3, dtype? dtype=None) -> Tensor",
+		TagNN|TagNotMethod, func(b B, c *Call) Value {
+			a := In[SoftminArgs](c)
+			return b.Emit(Softmax, b.neg(a.Input.Value()), a.Dim.Arg, a.DType.Arg)
+		})
 }
 
 func nativeRows() []*Op {
@@ -244,33 +246,36 @@ func nativeRows() []*Op {
 		nativeLayerNorm(), nativeGroupNorm(),
 		nativeBatchNorm(
 			NativeBatchNorm, "native_batch_norm",
-			"(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+			"(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, "+
+				"float eps) -> (Tensor, Tensor, Tensor)",
 		).writesIf("training", "running_mean", "running_var"),
 		nativeBatchNorm(
 			NativeBatchNormLegit, "_native_batch_norm_legit",
 			"(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
 		),
-		composite(NativeDropoutBackward, "native_dropout_backward", "(Tensor grad_output, Tensor mask, float scale) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
-			a := In[NativeDropoutBackwardArgs](c)
-			g := a.GradOutput.Value()
-			return b.mul(b.mul(g, b.cast(a.Mask.Value(), a.GradOutput.Meta().DType)), a.Scale.Arg)
-		}),
+		composite(NativeDropoutBackward, "native_dropout_backward", "(Tensor grad_output, Tensor mask, float scale) -> Tensor",
+			TagNotMethod, func(b B, c *Call) Value {
+				a := In[NativeDropoutBackwardArgs](c)
+				g := a.GradOutput.Value()
+				return b.mul(b.mul(g, b.cast(a.Mask.Value(), a.GradOutput.Meta().DType)), a.Scale.Arg)
+			}),
 		softmaxBackwardRow(),
 	}
 }
 
 // softmaxBackwardRow is the gradient of softmax, and differentiable itself.
 func softmaxBackwardRow() *Op {
-	row := composite(SoftmaxBackwardData, "_softmax_backward_data", "(Tensor grad_output, Tensor output, int dim, dtype input_dtype) -> Tensor", TagInternal|TagNotMethod, func(b B, c *Call) Value {
-		a := In[SoftmaxBackwardDataArgs](c)
-		d := a.Output.Meta().DType
-		y, g := b.cast(a.Output.Value(), OpMath(d)), b.cast(a.GradOutput.Value(), OpMath(d))
-		s := b.mul(g, y)
-		if len(a.GradOutput.Meta().Shape) > 0 {
-			s = b.sum(s, true, a.Dim.of(a.GradOutput))
-		}
-		return b.cast(b.mul(b.sub(g, s), y), a.InputDType.Or(d))
-	})
+	row := composite(SoftmaxBackwardData, "_softmax_backward_data",
+		"(Tensor grad_output, Tensor output, int dim, dtype input_dtype) -> Tensor", TagInternal|TagNotMethod, func(b B, c *Call) Value {
+			a := In[SoftmaxBackwardDataArgs](c)
+			d := a.Output.Meta().DType
+			y, g := b.cast(a.Output.Value(), OpMath(d)), b.cast(a.GradOutput.Value(), OpMath(d))
+			s := b.mul(g, y)
+			if len(a.GradOutput.Meta().Shape) > 0 {
+				s = b.sum(s, true, a.Dim.of(a.GradOutput))
+			}
+			return b.cast(b.mul(b.sub(g, s), y), a.InputDType.Or(d))
+		})
 	row.Backward = backOf(func(b B, c *BackwardCall) []Value {
 		g := c.Grads[0]
 		if g == nil {

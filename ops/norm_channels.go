@@ -12,19 +12,22 @@ import (
 func batchNormRows() []*Op {
 	return []*Op{
 		batchNormRow(),
-		composite(InstanceNorm, "instance_norm", "(Tensor input, Tensor? running_mean=None, Tensor? running_var=None, Tensor? weight=None, Tensor? bias=None, bool use_input_stats=True, float momentum=0.1, float eps=1e-05) -> Tensor", TagNN|TagNotMethod, instanceNorm).writesIf("use_input_stats", "running_mean", "running_var"),
+		composite(InstanceNorm, "instance_norm", "(Tensor input, Tensor? running_mean=None, Tensor? running_var=None, "+
+			"Tensor? weight=None, Tensor? bias=None, bool use_input_stats=True, float momentum=0.1, float eps=1e-05) -> Tensor",
+			TagNN|TagNotMethod, instanceNorm).writesIf("use_input_stats", "running_mean", "running_var"),
 		groupNormRow(),
 		composite(
 			RmsNorm, "rms_norm",
 			"(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
 			TagNN|TagNotMethod, rmsNorm,
 		),
-		composite(Normalize, "normalize", "(Tensor input, Scalar p=2.0, int[] dim=1, float eps=1e-12) -> Tensor", TagNN|TagNotMethod, func(b B, c *Call) Value {
-			a := In[NormalizeArgs](c)
-			x := a.Input.Value()
-			n := b.Emit(Norm, x, a.P.Arg, a.Dim.Arg, true)
-			return b.div(x, b.expand(b.Emit(ClampMin, n, a.Eps.Arg), a.Input.Meta().Shape))
-		}).and(TagComplex),
+		composite(Normalize, "normalize", "(Tensor input, Scalar p=2.0, int[] dim=1, float eps=1e-12) -> Tensor",
+			TagNN|TagNotMethod, func(b B, c *Call) Value {
+				a := In[NormalizeArgs](c)
+				x := a.Input.Value()
+				n := b.Emit(Norm, x, a.P.Arg, a.Dim.Arg, true)
+				return b.div(x, b.expand(b.Emit(ClampMin, n, a.Eps.Arg), a.Input.Meta().Shape))
+			}).and(TagComplex),
 		composite(
 			LocalResponseNorm, "local_response_norm",
 			"(Tensor input, int size, float alpha=0.0001, float beta=0.75, float k=1.0) -> Tensor", TagNN|TagNotMethod,
@@ -44,7 +47,9 @@ func perChannel(b B, v Value, rank int) Value {
 }
 
 func batchNormRow() *Op {
-	row := composite(BatchNorm, "batch_norm", "(Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? weight=None, Tensor? bias=None, bool training=False, float momentum=0.1, float eps=1e-05) -> Tensor", TagNN|TagNotMethod, batchNorm).writesIf("training", "running_mean", "running_var")
+	row := composite(BatchNorm, "batch_norm", "(Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? weight=None, "+
+		"Tensor? bias=None, bool training=False, float momentum=0.1, float eps=1e-05) -> Tensor", TagNN|TagNotMethod,
+		batchNorm).writesIf("training", "running_mean", "running_var")
 	row.Meta = func(c *Call) ([]Result, error) {
 		a := In[BatchNormArgs](c)
 		m := a.Input.Meta()

@@ -7,7 +7,8 @@ import "tcdbg/ops/sym"
 func padRows() []*Op {
 	return []*Op{
 		{
-			ID: ConstantPadNd, Name: "constant_pad_nd", Schema: "(Tensor self, int[] pad, Scalar value=0) -> Tensor", Tags: TagNotMethod | TagComplex,
+			ID: ConstantPadNd, Name: "constant_pad_nd", Schema: "(Tensor self, int[] pad, Scalar value=0) -> Tensor",
+			Tags: TagNotMethod | TagComplex,
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[ConstantPadNdArgs](c)
 				m := a.Self.Meta()
@@ -32,11 +33,14 @@ func padRows() []*Op {
 				return []Value{b.Emit(ConstantPadNd, c.Grads[0], neg)}
 			}),
 		},
-		composite(Pad, "pad", "(Tensor input, int[] pad, str mode='constant', Scalar? value=None) -> Tensor", TagNN|TagNotMethod, pad).and(TagComplex),
-		composite(Im2col, "im2col", "(Tensor input, int[2] kernel_size, int[2] dilation=1, int[2] padding=0, int[2] stride=1) -> Tensor", TagNN|TagNotMethod, im2col).and(TagComplex),
+		composite(Pad, "pad", "(Tensor input, int[] pad, str mode='constant', Scalar? value=None) -> Tensor", TagNN|TagNotMethod,
+			pad).and(TagComplex),
+		composite(Im2col, "im2col", "(Tensor input, int[2] kernel_size, int[2] dilation=1, int[2] padding=0, "+
+			"int[2] stride=1) -> Tensor", TagNN|TagNotMethod, im2col).and(TagComplex),
 		composite(
 			Interpolate, "interpolate",
-			"(Tensor input, int[]? size=None, float[]? scale_factor=None, str mode='nearest', bool? align_corners=None, bool? recompute_scale_factor=None, bool antialias=False) -> Tensor",
+			"(Tensor input, int[]? size=None, float[]? scale_factor=None, str mode='nearest', bool? align_corners=None, "+
+				"bool? recompute_scale_factor=None, bool antialias=False) -> Tensor",
 			TagNN|TagNotMethod, interpolate,
 		),
 		composite(
@@ -53,7 +57,8 @@ func paddedShape(m *TensorMeta, pad []sym.Int) ([]sym.Int, error) {
 	}
 	if len(pad)/2 > len(m.Shape) {
 		return nil, Errorf(
-			"Length of pad should be no more than twice the number of dimensions of the input. Pad length is %d while the input has %d dimensions.",
+			"Length of pad should be no more than twice the number of dimensions of the input. Pad length is %d while the input has "+
+				"%d dimensions.",
 			len(pad), len(m.Shape),
 		)
 	}
@@ -63,7 +68,8 @@ func paddedShape(m *TensorMeta, pad []sym.Int) ([]sym.Int, error) {
 		shape[d] = sym.Add(shape[d], sym.Add(pad[2*i], pad[2*i+1]))
 		if sym.Lt(shape[d], symZero) {
 			return nil, Errorf(
-				"The input size %s, plus negative padding %s and %s, resulted in a negative output size, which is invalid. Check dimension %d of your input.",
+				"The input size %s, plus negative padding %s and %s, resulted in a negative output size, "+
+					"which is invalid. Check dimension %d of your input.",
 				m.Shape[d], pad[2*i], pad[2*i+1], d,
 			)
 		}
@@ -79,7 +85,8 @@ func pad(b B, c *Call) Value {
 	}
 	if len(list) > 2*len(a.Input.Meta().Shape) {
 		refuse(Errorf(
-			"Padding length should be less than or equal to two times the input dimension but got padding length %d and input of dimension %d",
+			"Padding length should be less than or equal to two times the input dimension but got padding length %d and input of "+
+				"dimension %d",
 			len(list), len(a.Input.Meta().Shape),
 		))
 	}
@@ -171,7 +178,8 @@ func padDim(b B, x Value, d int, left, right sym.Int, mode string) Value {
 	case "reflect":
 		if sym.Ge(left, n) || sym.Ge(right, n) {
 			refuse(Errorf(
-				"Argument #4: Padding size should be less than the corresponding input dimension, but got: padding (%s, %s) at dimension %d of input %s",
+				"Argument #4: Padding size should be less than the corresponding input dimension, but got: padding (%s, "+
+					"%s) at dimension %d of input %s",
 				left, right, d, ShapeText(m.Shape),
 			))
 		}
@@ -202,7 +210,8 @@ func im2col(b B, c *Call) Value {
 		out := sym.Add(sym.FloorDiv(sym.Sub(sym.Sub(n, sym.Mul(dil[i], sym.Sub(k[i], symOne))), symOne), stride[i]), symOne)
 		if sym.Lt(out, symOne) {
 			refuse(Errorf(
-				"Given input with spatial size (%s, %s), kernel_size=(%s, %s), calculated shape of the array of sliding blocks is too small (non-positive)",
+				"Given input with spatial size (%s, %s), kernel_size=(%s, %s), calculated shape of the array of sliding blocks is "+
+					"too small (non-positive)",
 				a.Input.Meta().Shape[2], a.Input.Meta().Shape[3], k[0], k[1],
 			))
 		}

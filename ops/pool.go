@@ -24,8 +24,9 @@ func poolRows() []*Op {
 	rows := []*Op{
 		{
 			ID: AvgPoolBackward, Name: "_avg_pool_backward", Tags: TagInternal | TagNotMethod,
-			Schema: "(Tensor grad, Tensor self, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor",
-			Meta:   shapedLike(func(c *Call) TensorArg { return In[AvgPoolBackwardArgs](c).Self }),
+			Schema: "(Tensor grad, Tensor self, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, " +
+				"bool count_include_pad, int? divisor_override) -> Tensor",
+			Meta: shapedLike(func(c *Call) TensorArg { return In[AvgPoolBackwardArgs](c).Self }),
 			// Both derivatives are linear: the way back of a way back is forward.
 			Backward: backOf(func(b B, c *BackwardCall) []Value {
 				a := In[AvgPoolBackwardArgs](c.Call)
@@ -206,13 +207,15 @@ func maxPoolSchema(n int) string {
 }
 
 func maxPoolRow(n int) *Op {
-	return composite(maxPools[n-1], fmt.Sprintf("max_pool%dd", n), maxPoolSchema(n)+", bool return_indices=False) -> Tensor", TagNN|TagNotMethod, func(b B, c *Call) Value {
-		a := In[MaxPoolArgs](c)
-		if a.ReturnIndices.Bool() {
-			refuse(Errorf("%s: return_indices gives two results: call %s_with_indices", c.Op.Name, c.Op.Name))
-		}
-		return b.EmitN(maxPoolIndices[n-1], a.Input.Arg, a.KernelSize.Arg, a.Stride.Arg, a.Padding.Arg, a.Dilation.Arg, a.CeilMode.Arg)[0]
-	})
+	return composite(maxPools[n-1], fmt.Sprintf("max_pool%dd", n), maxPoolSchema(n)+", bool return_indices=False) -> Tensor",
+		TagNN|TagNotMethod, func(b B, c *Call) Value {
+			a := In[MaxPoolArgs](c)
+			if a.ReturnIndices.Bool() {
+				refuse(Errorf("%s: return_indices gives two results: call %s_with_indices", c.Op.Name, c.Op.Name))
+			}
+			return b.EmitN(maxPoolIndices[n-1], a.Input.Arg, a.KernelSize.Arg, a.Stride.Arg, a.Padding.Arg, a.Dilation.Arg,
+				a.CeilMode.Arg)[0]
+		})
 }
 
 func maxPoolIndicesRow(n int) *Op {
@@ -263,7 +266,8 @@ func avgPoolRow(n int) *Op {
 	return &Op{
 		ID: avgPools[n-1], Name: fmt.Sprintf("avg_pool%dd", n), Tags: TagNN | TagNotMethod,
 		Schema: fmt.Sprintf(
-			"(Tensor input, int[%d] kernel_size, int[%d]? stride=None, int[%d] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",
+			"(Tensor input, int[%d] kernel_size, int[%d]? stride=None, int[%d] padding=0, bool ceil_mode=False, "+
+				"bool count_include_pad=True, int? divisor_override=None) -> Tensor",
 			n, n, n,
 		),
 		Meta: func(c *Call) ([]Result, error) {
@@ -283,7 +287,8 @@ func avgPoolRow(n int) *Op {
 				return []Value{nil}
 			}
 			kernel, stride, pad, _ := PoolGeometry(c.Call, n, false)
-			return []Value{b.Emit(AvgPoolBackward, c.Grads[0], a.Input.Value(), kernel, stride, pad, a.CeilMode.Arg, a.CountIncludePad.Arg, a.DivisorOverride.Arg)}
+			return []Value{b.Emit(AvgPoolBackward, c.Grads[0], a.Input.Value(), kernel, stride, pad, a.CeilMode.Arg,
+				a.CountIncludePad.Arg, a.DivisorOverride.Arg)}
 		}),
 	}
 }
@@ -348,7 +353,8 @@ func adaptiveAvgRow(n int) *Op {
 
 func adaptiveMaxRow(n int) *Op {
 	return composite(adaptiveMaxPools[n-1], fmt.Sprintf("adaptive_max_pool%dd", n),
-		fmt.Sprintf("(Tensor input, int[%d] output_size, bool return_indices=False) -> Tensor", n), TagNN|TagNotMethod, func(b B, c *Call) Value {
+		fmt.Sprintf("(Tensor input, int[%d] output_size, bool return_indices=False) -> Tensor", n), TagNN|TagNotMethod,
+		func(b B, c *Call) Value {
 			a := In[InputOutputSizeArgs](c)
 			return b.EmitN(adaptiveMaxIndices[n-1], a.Input.Arg, a.OutputSize.Arg)[0]
 		})
@@ -375,7 +381,8 @@ func unpoolRows() []*Op {
 		rows = append(rows, maxUnpoolRow(n))
 	}
 	return append(rows, composite(MaxPool2dIndicesBackward, "max_pool2d_with_indices_backward",
-		"(Tensor grad_output, Tensor self, int[2] kernel_size, int[2]? stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor", TagInternal|TagNotMethod, func(b B, c *Call) Value {
+		"(Tensor grad_output, Tensor self, int[2] kernel_size, int[2]? stride, int[2] padding, int[2] dilation, bool ceil_mode, "+
+			"Tensor indices) -> Tensor", TagInternal|TagNotMethod, func(b B, c *Call) Value {
 			a := In[MaxPool2dIndicesBackwardArgs](c)
 			m, g := a.Self.Meta(), a.GradOutput.Value()
 			at := len(m.Shape) - 2

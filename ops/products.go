@@ -93,7 +93,8 @@ func productRows() []*Op {
 			factor := b.where(b.gt(n, a.Maxnorm.Arg), b.div(a.Maxnorm.Arg, b.add(n, 1e-7)), 1.0)
 			return b.mul(a.Self.Value(), b.cast(factor, m.DType))
 		}).and(TagHasInPlace),
-		composite(Cov, "cov", "(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", 0, covariance).and(TagComplex),
+		composite(Cov, "cov", "(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", 0,
+			covariance).and(TagComplex),
 		composite(Corrcoef, "corrcoef", selfOnly, 0, func(b B, c *Call) Value {
 			v := b.Emit(Cov, In[CorrcoefArgs](c).Self.Value())
 			if len(v.TensorMeta().Shape) == 0 {
@@ -198,48 +199,50 @@ func cross(b B, c *Call) Value {
 }
 
 func tensordotRow() *Op {
-	return composite(Tensordot, "tensordot", "(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
-		a := In[TensordotArgs](c)
-		m, n := len(a.Self.Meta().Shape), len(a.Other.Meta().Shape)
-		dx, dy := a.DimsSelf.Nums(), a.DimsOther.Nums()
-		if len(dx) != len(dy) {
-			refuse(Errorf("both dimension lists should have same length"))
-		}
-		label := func(i int) byte { return byte('a' + i) }
-		x, y := make([]byte, m), make([]byte, n)
-		for i := range x {
-			x[i] = label(i)
-		}
-		for i := range y {
-			y[i] = label(m + i)
-		}
-		for i := range dx {
-			y[(dy[i]+n)%n] = x[(dx[i]+m)%m]
-		}
-		var out []byte
-		for _, l := range x {
-			if indexByte(y, l) < 0 {
-				out = append(out, l)
+	return composite(Tensordot, "tensordot", "(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor",
+		TagNotMethod, func(b B, c *Call) Value {
+			a := In[TensordotArgs](c)
+			m, n := len(a.Self.Meta().Shape), len(a.Other.Meta().Shape)
+			dx, dy := a.DimsSelf.Nums(), a.DimsOther.Nums()
+			if len(dx) != len(dy) {
+				refuse(Errorf("both dimension lists should have same length"))
 			}
-		}
-		for _, l := range y {
-			if indexByte(x, l) < 0 {
-				out = append(out, l)
+			label := func(i int) byte { return byte('a' + i) }
+			x, y := make([]byte, m), make([]byte, n)
+			for i := range x {
+				x[i] = label(i)
 			}
-		}
-		return b.Emit(Einsum, string(x)+","+string(y)+"->"+string(out), []Value{a.Self.Value(), a.Other.Value()})
-	}).and(TagComplex)
+			for i := range y {
+				y[i] = label(m + i)
+			}
+			for i := range dx {
+				y[(dy[i]+n)%n] = x[(dx[i]+m)%m]
+			}
+			var out []byte
+			for _, l := range x {
+				if indexByte(y, l) < 0 {
+					out = append(out, l)
+				}
+			}
+			for _, l := range y {
+				if indexByte(x, l) < 0 {
+					out = append(out, l)
+				}
+			}
+			return b.Emit(Einsum, string(x)+","+string(y)+"->"+string(out), []Value{a.Self.Value(), a.Other.Value()})
+		}).and(TagComplex)
 }
 
 func bilinearRow() *Op {
-	return composite(Bilinear, "bilinear", "(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", TagNN|TagNotMethod, func(b B, c *Call) Value {
-		a := In[BilinearArgs](c)
-		y := b.Emit(Einsum, "...i,oij,...j->...o", []Value{a.Input1.Value(), a.Weight.Value(), a.Input2.Value()})
-		if bias := a.Bias.Value(); bias != nil {
-			y = b.add(y, bias)
-		}
-		return y
-	})
+	return composite(Bilinear, "bilinear", "(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
+		TagNN|TagNotMethod, func(b B, c *Call) Value {
+			a := In[BilinearArgs](c)
+			y := b.Emit(Einsum, "...i,oij,...j->...o", []Value{a.Input1.Value(), a.Weight.Value(), a.Input2.Value()})
+			if bias := a.Bias.Value(); bias != nil {
+				y = b.add(y, bias)
+			}
+			return y
+		})
 }
 
 func einsumRow() *Op {
@@ -313,7 +316,8 @@ func parseEinsum(eq string, xs []Value) (terms []term, out []byte) {
 		p = strings.Replace(p, "...", dots(rank-(len(p)-3)), 1)
 		if len(p) != rank {
 			refuse(Errorf(
-				"einsum(): the number of subscripts in the equation (%d) does not match the number of dimensions (%d) for operand %d and no ellipsis was given",
+				"einsum(): the number of subscripts in the equation (%d) does not match the number of dimensions (%d) for operand "+
+					"%d and no ellipsis was given",
 				len(p), rank, i,
 			))
 		}

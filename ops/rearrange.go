@@ -116,7 +116,8 @@ func pieceRows() []*Op {
 			Meta: partsMeta(splitSizes), Backward: joinGrads(),
 		},
 		{
-			ID: SplitWithSizes, Name: "split_with_sizes", Schema: "(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]", Tags: TagView | TagComplex,
+			ID: SplitWithSizes, Name: "split_with_sizes", Schema: "(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]",
+			Tags: TagView | TagComplex,
 			Meta: partsMeta(func(c *Call, n sym.Int) ([]sym.Int, error) {
 				return withSizes(c, In[SplitWithSizesArgs](c).SplitSizes.Ints(), n)
 			}),
@@ -171,34 +172,35 @@ func pieceRows() []*Op {
 				return []Value{b.Emit(Stack, gs, In[UnbindArgs](c.Call).Dim.Arg)}
 			}),
 		},
-		viewRow(Unfold, "unfold", "(Tensor self, int dimension, int size, int step) -> Tensor", func(c *Call, m *TensorMeta) ([]Result, error) {
-			a := In[UnfoldArgs](c)
-			d, err := WrapDim(a.Dimension.Int(), len(m.Shape))
-			if err != nil {
-				return nil, err
-			}
-			size, step := a.Size.Int(), a.Step.Int()
-			n, st := symOne, symOne
-			if len(m.Shape) > 0 {
-				n, st = m.Shape[d], m.Stride[d]
-			}
-			if sym.Lt(size, symZero) {
-				return nil, Errorf("size is %s but must be >= 0", size)
-			}
-			if sym.Gt(size, n) {
-				return nil, Errorf("maximum size for tensor at dimension %d is %s but size is %s", d, n, size)
-			}
-			if sym.Le(step, symZero) {
-				return nil, Errorf("step is %s but must be > 0", step)
-			}
-			if len(m.Shape) == 0 {
-				return asView(m, []sym.Int{size}, []sym.Int{symOne}, m.Offset), nil
-			}
-			count := sym.Add(sym.FloorDiv(sym.Sub(n, size), step), symOne)
-			shape := append(replaced(m.Shape, d, count), size)
-			stride := append(replaced(m.Stride, d, sym.Mul(st, step)), st)
-			return asView(m, shape, stride, m.Offset), nil
-		}, unfoldBack),
+		viewRow(Unfold, "unfold", "(Tensor self, int dimension, int size, int step) -> Tensor",
+			func(c *Call, m *TensorMeta) ([]Result, error) {
+				a := In[UnfoldArgs](c)
+				d, err := WrapDim(a.Dimension.Int(), len(m.Shape))
+				if err != nil {
+					return nil, err
+				}
+				size, step := a.Size.Int(), a.Step.Int()
+				n, st := symOne, symOne
+				if len(m.Shape) > 0 {
+					n, st = m.Shape[d], m.Stride[d]
+				}
+				if sym.Lt(size, symZero) {
+					return nil, Errorf("size is %s but must be >= 0", size)
+				}
+				if sym.Gt(size, n) {
+					return nil, Errorf("maximum size for tensor at dimension %d is %s but size is %s", d, n, size)
+				}
+				if sym.Le(step, symZero) {
+					return nil, Errorf("step is %s but must be > 0", step)
+				}
+				if len(m.Shape) == 0 {
+					return asView(m, []sym.Int{size}, []sym.Int{symOne}, m.Offset), nil
+				}
+				count := sym.Add(sym.FloorDiv(sym.Sub(n, size), step), symOne)
+				shape := append(replaced(m.Shape, d, count), size)
+				stride := append(replaced(m.Stride, d, sym.Mul(st, step)), st)
+				return asView(m, shape, stride, m.Offset), nil
+			}, unfoldBack),
 	}
 }
 
@@ -227,7 +229,8 @@ func turnRows() []*Op {
 		src, dst := a.Source.Nums(), a.Destination.Nums()
 		if len(src) != len(dst) {
 			refuse(Errorf(
-				"movedim: Invalid source or destination dims: source (%s dims) should contain the same number of dims as destination (%s dims)",
+				"movedim: Invalid source or destination dims: source (%s dims) should contain the same number of dims as "+
+					"destination (%s dims)",
 				ShapeText(a.Source.Ints()), ShapeText(a.Destination.Ints()),
 			))
 		}
@@ -278,15 +281,18 @@ func turnRows() []*Op {
 		})
 	}
 	return []*Op{
-		moveDim(Movedim, "movedim"), moveDim(Moveaxis, "moveaxis"), swap(Swapaxes, "swapaxes").and(TagHasInPlace), swap(Swapdims, "swapdims").and(TagHasInPlace),
-		viewRow(Diagonal, "diagonal", "(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor", diagonalMeta, func(b B, c *BackwardCall, g Value) Value {
-			a := In[DiagonalArgs](c.Call)
-			return b.Emit(DiagonalScatter, b.zeros(likeGrad(c, g)), g, a.Offset.Arg, a.Dim1.Arg, a.Dim2.Arg)
-		}),
-		placeRow(DiagonalScatter, "diagonal_scatter", "(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", func(b B, c *Call, x Value) Value {
-			a := In[DiagonalScatterArgs](c)
-			return b.Emit(Diagonal, x, a.Offset.Arg, a.Dim1.Arg, a.Dim2.Arg)
-		}).and(TagComplex),
+		moveDim(Movedim, "movedim"), moveDim(Moveaxis, "moveaxis"), swap(Swapaxes, "swapaxes").and(TagHasInPlace),
+		swap(Swapdims, "swapdims").and(TagHasInPlace),
+		viewRow(Diagonal, "diagonal", "(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor", diagonalMeta,
+			func(b B, c *BackwardCall, g Value) Value {
+				a := In[DiagonalArgs](c.Call)
+				return b.Emit(DiagonalScatter, b.zeros(likeGrad(c, g)), g, a.Offset.Arg, a.Dim1.Arg, a.Dim2.Arg)
+			}),
+		placeRow(DiagonalScatter, "diagonal_scatter", "(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
+			func(b B, c *Call, x Value) Value {
+				a := In[DiagonalScatterArgs](c)
+				return b.Emit(Diagonal, x, a.Offset.Arg, a.Dim1.Arg, a.Dim2.Arg)
+			}).and(TagComplex),
 		composite(Diag, "diag", "(Tensor self, int diagonal=0) -> Tensor", 0, func(b B, c *Call) Value {
 			a := In[DiagArgs](c)
 			switch n := len(a.Self.Meta().Shape); n {
@@ -332,44 +338,47 @@ func turnRows() []*Op {
 			shape := append(cloneInts(m.Shape[:d]), sizes...)
 			return b.view(a.Self.Value(), append(shape, m.Shape[d+1:]...)...)
 		}),
-		composite(PixelShuffle, "pixel_shuffle", "(Tensor input, int upscale_factor) -> Tensor", TagNN|TagNotMethod, func(b B, c *Call) Value {
-			a := In[PixelShuffleArgs](c)
-			m, r := a.Input.Meta(), a.UpscaleFactor.Int()
-			n := len(m.Shape)
-			if n < 3 {
-				refuse(Errorf("pixel_shuffle expects input to have at least 3 dimensions, but got input with %d dimension(s)", n))
-			}
-			if sym.Le(r, symZero) {
-				refuse(Errorf("pixel_shuffle expects a positive upscale_factor, but got %s", r))
-			}
-			ch, h, w := m.Shape[n-3], m.Shape[n-2], m.Shape[n-1]
-			oc := sym.FloorDiv(ch, sym.Mul(r, r))
-			if sym.Ne(sym.Mul(oc, sym.Mul(r, r)), ch) {
-				refuse(Errorf(
-					"pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but input.size(-3)=%s is not divisible by %s",
-					ch, sym.Mul(r, r),
-				))
-			}
-			lead := m.Shape[:n-3]
-			x := b.reshape(a.Input.Value(), append(cloneInts(lead), oc, r, r, h, w)...)
-			k := len(lead)
-			x = b.permute(x, append(seq(0, k), k, k+3, k+1, k+4, k+2)...)
-			return b.reshape(x, append(cloneInts(lead), oc, sym.Mul(h, r), sym.Mul(w, r))...)
-		}).and(TagComplex),
-		composite(PixelUnshuffle, "pixel_unshuffle", "(Tensor input, int downscale_factor) -> Tensor", TagNN|TagNotMethod, func(b B, c *Call) Value {
-			a := In[PixelUnshuffleArgs](c)
-			m, r := a.Input.Meta(), a.DownscaleFactor.Int()
-			n := len(m.Shape)
-			if n < 3 {
-				refuse(Errorf("pixel_unshuffle expects input to have at least 3 dimensions, but got input with %d dimension(s)", n))
-			}
-			ch, h, w := m.Shape[n-3], sym.FloorDiv(m.Shape[n-2], r), sym.FloorDiv(m.Shape[n-1], r)
-			lead := m.Shape[:n-3]
-			k := len(lead)
-			x := b.reshape(a.Input.Value(), append(cloneInts(lead), ch, h, r, w, r)...)
-			x = b.permute(x, append(seq(0, k), k, k+2, k+4, k+1, k+3)...)
-			return b.reshape(x, append(cloneInts(lead), sym.Mul(ch, sym.Mul(r, r)), h, w)...)
-		}).and(TagComplex),
+		composite(PixelShuffle, "pixel_shuffle", "(Tensor input, int upscale_factor) -> Tensor", TagNN|TagNotMethod,
+			func(b B, c *Call) Value {
+				a := In[PixelShuffleArgs](c)
+				m, r := a.Input.Meta(), a.UpscaleFactor.Int()
+				n := len(m.Shape)
+				if n < 3 {
+					refuse(Errorf("pixel_shuffle expects input to have at least 3 dimensions, but got input with %d dimension(s)", n))
+				}
+				if sym.Le(r, symZero) {
+					refuse(Errorf("pixel_shuffle expects a positive upscale_factor, but got %s", r))
+				}
+				ch, h, w := m.Shape[n-3], m.Shape[n-2], m.Shape[n-1]
+				oc := sym.FloorDiv(ch, sym.Mul(r, r))
+				if sym.Ne(sym.Mul(oc, sym.Mul(r, r)), ch) {
+					refuse(Errorf(
+						"pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "+
+							"but input.size(-3)=%s is not divisible by %s",
+						ch, sym.Mul(r, r),
+					))
+				}
+				lead := m.Shape[:n-3]
+				x := b.reshape(a.Input.Value(), append(cloneInts(lead), oc, r, r, h, w)...)
+				k := len(lead)
+				x = b.permute(x, append(seq(0, k), k, k+3, k+1, k+4, k+2)...)
+				return b.reshape(x, append(cloneInts(lead), oc, sym.Mul(h, r), sym.Mul(w, r))...)
+			}).and(TagComplex),
+		composite(PixelUnshuffle, "pixel_unshuffle", "(Tensor input, int downscale_factor) -> Tensor", TagNN|TagNotMethod,
+			func(b B, c *Call) Value {
+				a := In[PixelUnshuffleArgs](c)
+				m, r := a.Input.Meta(), a.DownscaleFactor.Int()
+				n := len(m.Shape)
+				if n < 3 {
+					refuse(Errorf("pixel_unshuffle expects input to have at least 3 dimensions, but got input with %d dimension(s)", n))
+				}
+				ch, h, w := m.Shape[n-3], sym.FloorDiv(m.Shape[n-2], r), sym.FloorDiv(m.Shape[n-1], r)
+				lead := m.Shape[:n-3]
+				k := len(lead)
+				x := b.reshape(a.Input.Value(), append(cloneInts(lead), ch, h, r, w, r)...)
+				x = b.permute(x, append(seq(0, k), k, k+2, k+4, k+1, k+3)...)
+				return b.reshape(x, append(cloneInts(lead), sym.Mul(ch, sym.Mul(r, r)), h, w)...)
+			}).and(TagComplex),
 		composite(ChannelShuffle, "channel_shuffle", "(Tensor input, int groups) -> Tensor", TagNN|TagNotMethod, func(b B, c *Call) Value {
 			a := In[ChannelShuffleArgs](c)
 			m, g := a.Input.Meta(), a.Groups.Int()
@@ -588,21 +597,22 @@ func rollDim(b B, x Value, d int, shift sym.Int) Value {
 
 // repeatInterleaveRow repeats each element; repeats is a number or a tensor.
 func repeatInterleaveRow() *Op {
-	row := composite(RepeatInterleave, "repeat_interleave", "(Tensor self, Operand repeats, int? dim=None, *, int? output_size=None) -> Tensor", 0, func(b B, c *Call) Value {
-		a := In[RepeatInterleaveArgs](c)
-		x := a.Self.Value()
-		if a.Dim.IsNone() {
-			x = b.reshape(x, numel(a.Self.Meta().Shape))
-		}
-		m := x.TensorMeta()
-		d := 0
-		if !a.Dim.IsNone() {
-			d = a.Dim.of(a.Self)
-		}
-		r, _ := a.Repeats.Arg.(sym.Int)
-		wide := b.expand(b.unsqueeze(x, d+1), inserted(m.Shape, d+1, r))
-		return b.reshape(b.Emit(Clone, wide, "contiguous_format"), replaced(m.Shape, d, sym.Mul(m.Shape[d], r))...)
-	}).and(TagComplex)
+	row := composite(RepeatInterleave, "repeat_interleave",
+		"(Tensor self, Operand repeats, int? dim=None, *, int? output_size=None) -> Tensor", 0, func(b B, c *Call) Value {
+			a := In[RepeatInterleaveArgs](c)
+			x := a.Self.Value()
+			if a.Dim.IsNone() {
+				x = b.reshape(x, numel(a.Self.Meta().Shape))
+			}
+			m := x.TensorMeta()
+			d := 0
+			if !a.Dim.IsNone() {
+				d = a.Dim.of(a.Self)
+			}
+			r, _ := a.Repeats.Arg.(sym.Int)
+			wide := b.expand(b.unsqueeze(x, d+1), inserted(m.Shape, d+1, r))
+			return b.reshape(b.Emit(Clone, wide, "contiguous_format"), replaced(m.Shape, d, sym.Mul(m.Shape[d], r))...)
+		}).and(TagComplex)
 	inner, meta := row.Decompose, row.Meta
 	row.Decompose = func(bb Builder, c *Call) []Value {
 		a := In[RepeatInterleaveArgs](c)

@@ -194,7 +194,8 @@ func sumRows() []*Op {
 			ID: AllOf, Name: "all", Schema: dimsSchema, Tags: TagReduction | TagNoGrad | TagComplex, Meta: reduceMeta(boolOrByte, true),
 		},
 		{
-			ID: CountNonzero, Name: "count_nonzero", Schema: "(Tensor self, int[]? dim=None) -> Tensor", Tags: TagReduction | TagNoGrad | TagComplex,
+			ID: CountNonzero, Name: "count_nonzero", Schema: "(Tensor self, int[]? dim=None) -> Tensor",
+			Tags: TagReduction | TagNoGrad | TagComplex,
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[CountNonzeroArgs](c)
 				m := a.Self.Meta()
@@ -210,7 +211,8 @@ func sumRows() []*Op {
 			}),
 		},
 		{
-			ID: Prod, Name: "prod", Schema: "(Tensor self, int? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", Tags: TagReduction | TagComplex,
+			ID: Prod, Name: "prod", Schema: "(Tensor self, int? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
+			Tags: TagReduction | TagComplex,
 			Meta: func(c *Call) ([]Result, error) {
 				d, err := sumType(c, In[ProdArgs](c).Self.Meta().DType)
 				if err != nil {
@@ -256,7 +258,8 @@ func dimResult(c *Call, d DType, empty bool) ([]Result, error) {
 		if r && !empty && sym.Is(m.Shape[i], 0) {
 			if a.Dim.IsNone() {
 				return nil, Errorf(
-					"%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.",
+					"%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the "+
+						"'dim' argument.",
 					c.Op.Name,
 				)
 			}
@@ -413,7 +416,8 @@ func evenly(b B, c *BackwardCall, g, y Value, keep bool, dims []int) Value {
 
 func amaxRow(id ID, name string) *Op {
 	return &Op{
-		ID: id, Name: name, Schema: "(Tensor self, int[]? dim=[], bool keepdim=False) -> Tensor", Tags: TagReduction, Meta: reduceMeta(sameDType, false),
+		ID: id, Name: name, Schema: "(Tensor self, int[]? dim=[], bool keepdim=False) -> Tensor", Tags: TagReduction,
+		Meta: reduceMeta(sameDType, false),
 		Backward: reduceBack(func(b B, c *BackwardCall, g Value, dims []int) Value {
 			return evenly(b, c, g, c.Outs[0], In[SelfDimsKeepdimArgs](c.Call).Keepdim.Bool(), dims)
 		}),
@@ -427,7 +431,8 @@ func maxRow(id ID, name string, amax ID) *Op {
 			m := In[SelfArgs](c).Self.Meta()
 			if sym.Is(numel(m.Shape), 0) {
 				return nil, Errorf(
-					"%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.",
+					"%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the "+
+						"'dim' argument.",
 					c.Op.Name,
 				)
 			}
@@ -441,7 +446,8 @@ func maxRow(id ID, name string, amax ID) *Op {
 
 func maxDimRow(id ID, name string, arg ID) *Op {
 	return &Op{
-		ID: id, Name: name, Overload: "dim", Schema: "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", Tags: TagReduction,
+		ID: id, Name: name, Overload: "dim", Schema: "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, " +
+			"Tensor indices)", Tags: TagReduction,
 		Meta: func(c *Call) ([]Result, error) {
 			res, err := dimResult(c, In[SelfArgs](c).Self.Meta().DType, false)
 			if err != nil {
@@ -511,7 +517,8 @@ func argRow(id ID, name string) *Op {
 // normRow is torch.norm and linalg.vector_norm: p defaults to 2.
 func normRow() *Op {
 	return &Op{
-		ID: Norm, Name: "norm", Schema: "(Tensor self, Scalar? p=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", Tags: TagReduction | TagComplex,
+		ID: Norm, Name: "norm", Schema: "(Tensor self, Scalar? p=2, int[]? dim=None, bool keepdim=False, *, " +
+			"dtype? dtype=None) -> Tensor", Tags: TagReduction | TagComplex,
 		Meta: func(c *Call) ([]Result, error) {
 			a := In[NormArgs](c)
 			m := a.Self.Meta()

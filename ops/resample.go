@@ -67,7 +67,8 @@ func interpolate(b B, c *Call) Value {
 	}
 	refuse(&Error{
 		Kind: "NotImplementedError",
-		Msg:  "Input Error: Only 3D, 4D and 5D input Tensors supported for the modes: nearest | linear | bilinear | bicubic | trilinear | area | nearest-exact (got mode " + mode + ")",
+		Msg: "Input Error: Only 3D, 4D and 5D input Tensors supported for the modes: nearest | linear | bilinear | bicubic | " +
+			"trilinear | area | nearest-exact (got mode " + mode + ")",
 	})
 	return nil
 }
@@ -276,9 +277,11 @@ func gridSample(b B, c *Call) Value {
 	x, grid := a.Input.Value(), a.Grid.Value()
 	m := a.Input.Meta()
 	n := len(m.Shape) - 2
-	if gm := a.Grid.Meta(); len(gm.Shape) != len(m.Shape) || sym.Ne(gm.Shape[len(gm.Shape)-1], sym.C(n)) || sym.Ne(gm.Shape[0], m.Shape[0]) {
+	if gm := a.Grid.Meta(); len(gm.Shape) != len(m.Shape) || sym.Ne(gm.Shape[len(gm.Shape)-1], sym.C(n)) ||
+		sym.Ne(gm.Shape[0], m.Shape[0]) {
 		refuse(Errorf(
-			"grid_sampler(): expected grid to have size %d in last dimension, and the same batch size and number of dimensions as the input, but got grid with sizes %s for input with sizes %s",
+			"grid_sampler(): expected grid to have size %d in last dimension, and the same batch size and number of dimensions as "+
+				"the input, but got grid with sizes %s for input with sizes %s",
 			n, ShapeText(gm.Shape), ShapeText(m.Shape),
 		))
 	}
@@ -509,7 +512,8 @@ func (s *sampler) neighbours(at, low []Value, weights [][4]Value) Value {
 // gridSamplerRows are grid_sample with modes as numbers.
 func gridSamplerRows() []*Op {
 	row := func(id ID, name string, n int) *Op {
-		return composite(id, name, "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
+		return composite(id, name, "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, "+
+			"bool align_corners) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
 			a := In[GridSamplerArgs](c)
 			if got := len(a.Input.Meta().Shape); got != n+2 {
 				refuse(Errorf("%s(): expected a %dD input, but got one of %d dimensions", name, n+2, got))
@@ -529,25 +533,27 @@ func gridSamplerRows() []*Op {
 
 func antialiasRows() []*Op {
 	return []*Op{
-		composite(UpsampleBilinear2dAA, "_upsample_bilinear2d_aa", "(Tensor input, int[]? output_size, bool align_corners, float[]? scale_factors=None, float? scales_h=None, float? scales_w=None) -> Tensor", TagInternal|TagNotMethod, func(b B, c *Call) Value {
-			a := In[UpsampleBilinear2dAAArgs](c)
-			m := a.Input.Meta()
-			if len(m.Shape) != 4 {
-				refuse(Errorf("It is expected input_size equals to 4, but got size %d", len(m.Shape)))
-			}
-			size, scale := a.OutputSize.Ints(), []float64{a.ScalesH.Float(), a.ScalesW.Float()}
-			if size == nil {
-				factors, _ := a.ScaleFactors.Arg.([]float64)
-				if len(factors) != 2 {
-					refuse(Errorf("Must specify exactly one of output_size and scale_factors"))
+		composite(UpsampleBilinear2dAA, "_upsample_bilinear2d_aa",
+			"(Tensor input, int[]? output_size, bool align_corners, float[]? scale_factors=None, float? scales_h=None, "+
+				"float? scales_w=None) -> Tensor", TagInternal|TagNotMethod, func(b B, c *Call) Value {
+				a := In[UpsampleBilinear2dAAArgs](c)
+				m := a.Input.Meta()
+				if len(m.Shape) != 4 {
+					refuse(Errorf("It is expected input_size equals to 4, but got size %d", len(m.Shape)))
 				}
-				for i, f := range factors {
-					size = append(size, sym.Const(int64(float64(sym.Force(m.Shape[2+i]))*f)))
+				size, scale := a.OutputSize.Ints(), []float64{a.ScalesH.Float(), a.ScalesW.Float()}
+				if size == nil {
+					factors, _ := a.ScaleFactors.Arg.([]float64)
+					if len(factors) != 2 {
+						refuse(Errorf("Must specify exactly one of output_size and scale_factors"))
+					}
+					for i, f := range factors {
+						size = append(size, sym.Const(int64(float64(sym.Force(m.Shape[2+i]))*f)))
+					}
+					scale = factors
 				}
-				scale = factors
-			}
-			return antialiased(b, a.Input.Value(), size, scale, a.AlignCorners.Bool(), false)
-		}),
+				return antialiased(b, a.Input.Value(), size, scale, a.AlignCorners.Bool(), false)
+			}),
 	}
 }
 

@@ -27,7 +27,8 @@ func checkIndexType(name string, m *TensorMeta) error {
 func gatherRows() []*Op {
 	return []*Op{
 		{
-			ID: Gather, Name: "gather", Schema: "(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", Tags: TagComplex,
+			ID: Gather, Name: "gather", Schema: "(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
+			Tags: TagComplex,
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[GatherArgs](c)
 				m, idx := a.Self.Meta(), a.Index.Meta()
@@ -154,7 +155,8 @@ func checkScatter(c *Call) error {
 func scatterRows() []*Op {
 	return []*Op{
 		{
-			ID: Scatter, Name: "scatter", Schema: "(Tensor self, int dim, Tensor index, Operand src) -> Tensor", Tags: TagHasInPlace | TagComplex, Meta: sameAsSelf(checkScatter),
+			ID: Scatter, Name: "scatter", Schema: "(Tensor self, int dim, Tensor index, Operand src) -> Tensor",
+			Tags: TagHasInPlace | TagComplex, Meta: sameAsSelf(checkScatter),
 			Backward: backOf(func(b B, c *BackwardCall) []Value {
 				a := In[ScatterArgs](c.Call)
 				out := []Value{nil, nil, nil}
@@ -172,7 +174,8 @@ func scatterRows() []*Op {
 			}),
 		},
 		{
-			ID: ScatterAdd, Name: "scatter_add", Schema: "(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", Tags: TagHasInPlace | TagComplex, Meta: sameAsSelf(checkScatter),
+			ID: ScatterAdd, Name: "scatter_add", Schema: "(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
+			Tags: TagHasInPlace | TagComplex, Meta: sameAsSelf(checkScatter),
 			Backward: backOf(func(b B, c *BackwardCall) []Value {
 				a := In[ScatterAddArgs](c.Call)
 				out := []Value{nil, nil, nil}
@@ -188,7 +191,8 @@ func scatterRows() []*Op {
 			}),
 		},
 		{
-			ID: IndexAdd, Name: "index_add", Schema: "(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", Tags: TagHasInPlace | TagComplex,
+			ID: IndexAdd, Name: "index_add", Schema: "(Tensor self, int dim, Tensor index, Tensor source, *, " +
+				"Scalar alpha=1) -> Tensor", Tags: TagHasInPlace | TagComplex,
 			Meta: sameAsSelf(func(c *Call) error {
 				a := In[IndexAddArgs](c)
 				if err := checkDim1(c); err != nil {
@@ -227,15 +231,18 @@ func scatterRows() []*Op {
 				return out
 			}),
 		},
-		composite(ScatterBy, "scatter.reduce", "(Tensor self, int dim, Tensor index, Operand src, *, str reduce) -> Tensor", TagInternal, scatterBy).and(TagHasInPlace | TagComplex),
-		placeRow(SliceScatter, "slice_scatter", "(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor", func(b B, c *Call, x Value) Value {
+		composite(ScatterBy, "scatter.reduce", "(Tensor self, int dim, Tensor index, Operand src, *, str reduce) -> Tensor",
+			TagInternal, scatterBy).and(TagHasInPlace | TagComplex),
+		placeRow(SliceScatter, "slice_scatter", "(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, "+
+			"int step=1) -> Tensor", func(b B, c *Call, x Value) Value {
 			a := In[SliceScatterArgs](c)
 			return b.Emit(Slice, x, a.Dim.Arg, a.Start.Arg, a.End.Arg, a.Step.Arg)
 		}).and(TagComplex),
-		placeRow(SelectScatter, "select_scatter", "(Tensor self, Tensor src, int dim, int index) -> Tensor", func(b B, c *Call, x Value) Value {
-			a := In[SelectScatterArgs](c)
-			return b.Emit(Select, x, a.Dim.Arg, a.Index.Arg)
-		}).and(TagComplex),
+		placeRow(SelectScatter, "select_scatter", "(Tensor self, Tensor src, int dim, int index) -> Tensor",
+			func(b B, c *Call, x Value) Value {
+				a := In[SelectScatterArgs](c)
+				return b.Emit(Select, x, a.Dim.Arg, a.Index.Arg)
+			}).and(TagComplex),
 	}
 }
 
@@ -367,7 +374,8 @@ func fillDiagonal(b B, c *Call) Value {
 // slabRows place whole slabs of a dimension.
 func slabRows() []*Op {
 	return []*Op{
-		composite(FillDiagonal, "fill_diagonal", "(Tensor self, Scalar fill_value, bool wrap=False) -> Tensor", TagNotFunction|TagNotMethod, fillDiagonal).and(TagHasInPlace | TagComplex),
+		composite(FillDiagonal, "fill_diagonal", "(Tensor self, Scalar fill_value, bool wrap=False) -> Tensor",
+			TagNotFunction|TagNotMethod, fillDiagonal).and(TagHasInPlace | TagComplex),
 		composite(IndexCopy, "index_copy", "(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", 0, func(b B, c *Call) Value {
 			a := In[IndexCopyArgs](c)
 			m, src := a.Self.Meta(), a.Source.Meta()
@@ -408,7 +416,8 @@ func slabRows() []*Op {
 			)
 			return b.where(on, b.cast(v, m.DType), a.Self.Value())
 		}).and(TagHasInPlace | TagComplex),
-		composite(IndexReduce, "index_reduce", "(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor", 0, func(b B, c *Call) Value {
+		composite(IndexReduce, "index_reduce", "(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, "+
+			"bool include_self=True) -> Tensor", 0, func(b B, c *Call) Value {
 			a := In[IndexReduceArgs](c)
 			m, src := a.Self.Meta(), a.Source.Meta()
 			d := a.Dim.of(a.Self)
@@ -434,29 +443,31 @@ func slabRows() []*Op {
 			wide := b.expand(alongOnly(b, idx, d, len(src.Shape)), src.Shape)
 			return b.Emit(ScatterReduce, a.Self.Value(), d, wide, a.Source.Value(), a.Reduce.Arg, a.IncludeSelf.Arg)
 		}).and(TagHasInPlace),
-		composite(Put, "put", "(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", TagNotFunction, func(b B, c *Call) Value {
-			a := In[PutArgs](c)
-			m, idx, src := a.Self.Meta(), a.Index.Meta(), a.Source.Meta()
-			if idx.DType != Int64 {
-				refuse(Errorf("put_(): Expected a long tensor for index, but got %s", idx.DType.ScalarType()))
-			}
-			if m.DType != src.DType {
-				refuse(Errorf(
-					"put_(): self and source expected to have the same dtype, but got self.dtype = %s and source.dtype = %s",
-					m.DType.ScalarType(), src.DType.ScalarType(),
-				))
-			}
-			if sym.Ne(numel(idx.Shape), numel(src.Shape)) {
-				refuse(Errorf(
-					"put_(): Expected source and index to have the same number of elements, but got source.numel() = %s, index.numel() = %s",
-					numel(src.Shape), numel(idx.Shape),
-				))
-			}
-			flat := b.reshape(a.Self.Value(), numel(m.Shape))
-			at := b.reshape(a.Index.Value(), numel(idx.Shape))
-			out := b.Emit(IndexPut, flat, []Value{at}, b.reshape(a.Source.Value(), numel(src.Shape)), a.Accumulate.Arg)
-			return b.reshape(out, m.Shape...)
-		}).and(TagHasInPlace | TagComplex),
+		composite(Put, "put", "(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", TagNotFunction,
+			func(b B, c *Call) Value {
+				a := In[PutArgs](c)
+				m, idx, src := a.Self.Meta(), a.Index.Meta(), a.Source.Meta()
+				if idx.DType != Int64 {
+					refuse(Errorf("put_(): Expected a long tensor for index, but got %s", idx.DType.ScalarType()))
+				}
+				if m.DType != src.DType {
+					refuse(Errorf(
+						"put_(): self and source expected to have the same dtype, but got self.dtype = %s and source.dtype = %s",
+						m.DType.ScalarType(), src.DType.ScalarType(),
+					))
+				}
+				if sym.Ne(numel(idx.Shape), numel(src.Shape)) {
+					refuse(Errorf(
+						"put_(): Expected source and index to have the same number of elements, but got source.numel() = %s, "+
+							"index.numel() = %s",
+						numel(src.Shape), numel(idx.Shape),
+					))
+				}
+				flat := b.reshape(a.Self.Value(), numel(m.Shape))
+				at := b.reshape(a.Index.Value(), numel(idx.Shape))
+				out := b.Emit(IndexPut, flat, []Value{at}, b.reshape(a.Source.Value(), numel(src.Shape)), a.Accumulate.Arg)
+				return b.reshape(out, m.Shape...)
+			}).and(TagHasInPlace | TagComplex),
 		asStridedScatterRow(),
 	}
 }
@@ -508,7 +519,8 @@ func placeSlabs(b B, x Value, d int, idx, src Value) Value {
 // asStridedScatterRow hands self the gradient of the places that were written,
 // where the others are those that depend on it: PyTorch's numbers, which count.
 func asStridedScatterRow() *Op {
-	row := composite(AsStridedScatter, "as_strided_scatter", "(Tensor self, Tensor src, int[] size, int[] stride, int? storage_offset=None) -> Tensor", 0, asStridedScatter).and(TagComplex)
+	row := composite(AsStridedScatter, "as_strided_scatter",
+		"(Tensor self, Tensor src, int[] size, int[] stride, int? storage_offset=None) -> Tensor", 0, asStridedScatter).and(TagComplex)
 	row.Backward = backOf(func(b B, c *BackwardCall) []Value {
 		a := In[AsStridedScatterArgs](c.Call)
 		g := c.Grads[0]
@@ -566,7 +578,8 @@ func asStridedScatter(b B, c *Call) Value {
 
 func scatterReduceRow() *Op {
 	return &Op{
-		ID: ScatterReduce, Name: "scatter_reduce", Schema: "(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor", Tags: TagHasInPlace,
+		ID: ScatterReduce, Name: "scatter_reduce",
+		Schema: "(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor", Tags: TagHasInPlace,
 		Meta: sameAsSelf(func(c *Call) error {
 			a := In[ScatterReduceArgs](c)
 			switch a.Reduce.Str() {

@@ -11,50 +11,53 @@ import (
 
 func sequenceRows() []*Op {
 	return []*Op{
-		composite(Diff, "diff", "(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", 0, func(b B, c *Call) Value {
-			a := In[DiffArgs](c)
-			if len(a.Self.Meta().Shape) == 0 {
-				refuse(Errorf("diff expects input to be at least one-dimensional"))
-			}
-			d := a.Dim.of(a.Self)
-			if sym.Is(a.N.Int(), 0) { // what stands before and after does not count then
-				return b.Emit(Clone, a.Self.Value())
-			}
-			var parts []Value
-			for _, v := range []Value{a.Prepend.Value(), a.Self.Value(), a.Append.Value()} {
-				if v != nil {
-					parts = append(parts, v)
+		composite(Diff, "diff", "(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", 0,
+			func(b B, c *Call) Value {
+				a := In[DiffArgs](c)
+				if len(a.Self.Meta().Shape) == 0 {
+					refuse(Errorf("diff expects input to be at least one-dimensional"))
 				}
-			}
-			x := parts[0]
-			if len(parts) > 1 {
-				x = b.cat(d, parts...)
-			}
-			if a.N.Num() < 0 {
-				refuse(Errorf("order must be non-negative but got %d", a.N.Num()))
-			}
-			for range a.N.Num() {
-				n := x.TensorMeta().Shape[d]
-				if sym.Is(n, 0) {
-					break
+				d := a.Dim.of(a.Self)
+				if sym.Is(a.N.Int(), 0) { // what stands before and after does not count then
+					return b.Emit(Clone, a.Self.Value())
 				}
-				hi, lo := b.slice(x, d, symOne, n), b.slice(x, d, symZero, sym.Sub(n, symOne))
-				if x.TensorMeta().DType == Bool {
-					x = b.Emit(LogicalXor, hi, lo)
-				} else {
-					x = b.sub(hi, lo)
+				var parts []Value
+				for _, v := range []Value{a.Prepend.Value(), a.Self.Value(), a.Append.Value()} {
+					if v != nil {
+						parts = append(parts, v)
+					}
 				}
-			}
-			return x
-		}).and(TagComplex),
-		composite(Trapezoid, "trapezoid", "(Tensor y, Tensor? x=None, *, Scalar dx=1, int dim=-1) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
-			areas, d := trapezoids(b, c)
-			return b.div(b.sum(areas, false, d), 2.0)
-		}).and(TagComplex),
-		composite(CumulativeTrapezoid, "cumulative_trapezoid", "(Tensor y, Tensor? x=None, *, Scalar dx=1, int dim=-1) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
-			areas, d := trapezoids(b, c)
-			return b.div(b.Emit(Cumsum, areas, d), 2.0)
-		}).and(TagComplex),
+				x := parts[0]
+				if len(parts) > 1 {
+					x = b.cat(d, parts...)
+				}
+				if a.N.Num() < 0 {
+					refuse(Errorf("order must be non-negative but got %d", a.N.Num()))
+				}
+				for range a.N.Num() {
+					n := x.TensorMeta().Shape[d]
+					if sym.Is(n, 0) {
+						break
+					}
+					hi, lo := b.slice(x, d, symOne, n), b.slice(x, d, symZero, sym.Sub(n, symOne))
+					if x.TensorMeta().DType == Bool {
+						x = b.Emit(LogicalXor, hi, lo)
+					} else {
+						x = b.sub(hi, lo)
+					}
+				}
+				return x
+			}).and(TagComplex),
+		composite(Trapezoid, "trapezoid", "(Tensor y, Tensor? x=None, *, Scalar dx=1, int dim=-1) -> Tensor", TagNotMethod,
+			func(b B, c *Call) Value {
+				areas, d := trapezoids(b, c)
+				return b.div(b.sum(areas, false, d), 2.0)
+			}).and(TagComplex),
+		composite(CumulativeTrapezoid, "cumulative_trapezoid", "(Tensor y, Tensor? x=None, *, Scalar dx=1, int dim=-1) -> Tensor",
+			TagNotMethod, func(b B, c *Call) Value {
+				areas, d := trapezoids(b, c)
+				return b.div(b.Emit(Cumsum, areas, d), 2.0)
+			}).and(TagComplex),
 		{ID: Argwhere, Name: "argwhere", Schema: selfOnly, Tags: TagNoGrad | TagDataDependent | TagComplex, Meta: dataDependent},
 		logcumsumexpRow(),
 		composite(
@@ -65,18 +68,19 @@ func sequenceRows() []*Op {
 			TriuIndices, "triu_indices", "(int row, int col, int offset=0, "+factoryTail,
 			TagFactory|TagNotMethod|TagNoGrad, triangleIndices(Triu),
 		),
-		composite(Logspace, "logspace", "(Scalar start, Scalar end, int steps, Scalar base=10.0, "+factoryTail, TagFactory|TagNotMethod|TagNoGrad, func(b B, c *Call) Value {
-			a := In[LogspaceArgs](c)
-			from, to, d := a.Start.Float(), a.End.Float(), a.DType.Or(Float32)
-			if d.IsInt() { // the bounds are converted first
-				from, to = math.Trunc(from), math.Trunc(to)
-			}
-			if n, known := a.Steps.Int().IsConst(); !known || n != 1 { // a single step is not rounded before
-				from, to = asStored(d, from), asStored(d, to)
-			}
-			e := b.Emit(Linspace, from, to, a.Steps.Arg, Float64)
-			return b.cast(b.pow(a.Base.Float(), e), d)
-		}),
+		composite(Logspace, "logspace", "(Scalar start, Scalar end, int steps, Scalar base=10.0, "+factoryTail,
+			TagFactory|TagNotMethod|TagNoGrad, func(b B, c *Call) Value {
+				a := In[LogspaceArgs](c)
+				from, to, d := a.Start.Float(), a.End.Float(), a.DType.Or(Float32)
+				if d.IsInt() { // the bounds are converted first
+					from, to = math.Trunc(from), math.Trunc(to)
+				}
+				if n, known := a.Steps.Int().IsConst(); !known || n != 1 { // a single step is not rounded before
+					from, to = asStored(d, from), asStored(d, to)
+				}
+				e := b.Emit(Linspace, from, to, a.Steps.Arg, Float64)
+				return b.cast(b.pow(a.Base.Float(), e), d)
+			}),
 		composite(ScalarTensor, "scalar_tensor", "(Scalar s, "+factoryTail, TagFactory|TagNotMethod|TagNoGrad, func(b B, c *Call) Value {
 			a := In[ScalarTensorArgs](c)
 			return b.Emit(Full, []sym.Int{}, a.S.Arg, a.DType.Or(Float32), a.Device.Or(CPU))
@@ -155,11 +159,13 @@ func triangleIndices(tri ID) func(b B, c *Call) Value {
 
 func runRows() []*Op {
 	return []*Op{
-		compositeN(Gradient, "gradient", "(Tensor self, *, Scalar? spacing=None, float[]? spacings=None, Tensor[]? coordinates=None, int[]? dim=None, int edge_order=1) -> Tensor[]", TagNotMethod, gradient).and(TagComplex),
+		compositeN(Gradient, "gradient", "(Tensor self, *, Scalar? spacing=None, float[]? spacings=None, "+
+			"Tensor[]? coordinates=None, int[]? dim=None, int edge_order=1) -> Tensor[]", TagNotMethod, gradient).and(TagComplex),
 		composite(ChunkCat, "_chunk_cat", "(Tensor[] tensors, int dim, int num_chunks) -> Tensor", TagInternal, chunkCat).and(TagComplex),
 		composite(
 			SegmentReduce, "segment_reduce",
-			"(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor",
+			"(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, "+
+				"bool unsafe=False, Scalar? initial=None) -> Tensor",
 			TagNotMethod, segmentReduce,
 		),
 	}
@@ -188,7 +194,8 @@ func gradient(b B, c *Call) []Value {
 	for i, n := range map[string]int{"spacing": len(steps), "coordinates": len(coords)} {
 		if n > 0 && n != len(dims) {
 			refuse(Errorf(
-				"torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the same length, but got a %s argument of length %d and a dim argument of length %d.",
+				"torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the same "+
+					"length, but got a %s argument of length %d and a dim argument of length %d.",
 				i, n, len(dims),
 			))
 		}

@@ -17,7 +17,8 @@ func withIndices(m *TensorMeta, shape []sym.Int) []Result {
 func orderedRows() []*Op {
 	return []*Op{
 		{
-			ID: Topk, Name: "topk", Schema: "(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
+			ID: Topk, Name: "topk", Schema: "(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor " +
+				"values, Tensor indices)",
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[TopkArgs](c)
 				m := a.Self.Meta()
@@ -43,7 +44,8 @@ func orderedRows() []*Op {
 			}),
 		},
 		{
-			ID: Sort, Name: "sort", Schema: "(Tensor self, int dim=-1, bool descending=False, bool stable=False) -> (Tensor values, Tensor indices)",
+			ID: Sort, Name: "sort", Schema: "(Tensor self, int dim=-1, bool descending=False, bool stable=False) -> (Tensor values, " +
+				"Tensor indices)",
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[SortArgs](c)
 				m := a.Self.Meta()
@@ -57,14 +59,16 @@ func orderedRows() []*Op {
 				return []Value{valueSelectBack(b, c, a.Self, a.Dim, true)}
 			}),
 		},
-		compositeN(Argsort, "argsort", "(Tensor self, int dim=-1, bool descending=False, bool stable=False) -> Tensor", TagNoGrad, func(b B, c *Call) []Value {
-			return b.EmitN(Sort, c.Args...)[1:]
-		}),
+		compositeN(Argsort, "argsort", "(Tensor self, int dim=-1, bool descending=False, bool stable=False) -> Tensor", TagNoGrad,
+			func(b B, c *Call) []Value {
+				return b.EmitN(Sort, c.Args...)[1:]
+			}),
 		composite(Msort, "msort", selfOnly, 0, func(b B, c *Call) Value {
 			return b.EmitN(Sort, In[MsortArgs](c).Self.Value(), 0)[0]
 		}),
 		{
-			ID: Kthvalue, Name: "kthvalue", Schema: "(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
+			ID: Kthvalue, Name: "kthvalue", Schema: "(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, " +
+				"Tensor indices)",
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[KthvalueArgs](c)
 				m := a.Self.Meta()
@@ -94,7 +98,8 @@ func orderedRows() []*Op {
 		medianRow(),
 		{
 			ID: Searchsorted, Name: "searchsorted", Tags: TagNoGrad | TagNotMethod,
-			Schema: "(Tensor sorted_sequence, Operand input, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
+			Schema: "(Tensor sorted_sequence, Operand input, *, bool out_int32=False, bool right=False, str? side=None, " +
+				"Tensor? sorter=None) -> Tensor",
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[SearchsortedArgs](c)
 				var shape []sym.Int
@@ -104,7 +109,8 @@ func orderedRows() []*Op {
 				return one(NewMeta(indexType(a.OutInt32.Bool()), a.SortedSequence.Meta().Device, shape)), nil
 			},
 		},
-		composite(Bucketize, "bucketize", "(Operand input, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", TagNoGrad|TagNotMethod, func(b B, c *Call) Value {
+		composite(Bucketize, "bucketize", "(Operand input, Tensor boundaries, *, bool out_int32=False, "+
+			"bool right=False) -> Tensor", TagNoGrad|TagNotMethod, func(b B, c *Call) Value {
 			a := In[BucketizeArgs](c)
 			if len(a.Boundaries.Meta().Shape) != 1 {
 				refuse(Errorf("boundaries tensor must be 1 dimension, but got dim(%d)", len(a.Boundaries.Meta().Shape)))
@@ -146,7 +152,8 @@ func cummaxRow(id ID, name string) *Op {
 // medianRow is median along a dimension: the lower of the two middle values.
 func medianRow() *Op {
 	return &Op{
-		ID: MedianDim, Name: "median", Overload: "dim", Schema: "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+		ID: MedianDim, Name: "median", Overload: "dim",
+		Schema: "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
 		Meta: func(c *Call) ([]Result, error) {
 			res, err := dimResult(c, In[MedianDimArgs](c).Self.Meta().DType, false)
 			if err != nil {

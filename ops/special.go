@@ -297,7 +297,8 @@ func testRows() []*Op {
 	}
 	return []*Op{
 		composite(Isclose, "isclose", schema, TagNoGrad, isclose).and(TagComplex),
-		composite(Allclose, "allclose", schema, TagNoGrad, func(b B, c *Call) Value { return b.Emit(AllOf, isclose(b, c)) }).and(TagComplex),
+		composite(Allclose, "allclose", schema, TagNoGrad,
+			func(b B, c *Call) Value { return b.Emit(AllOf, isclose(b, c)) }).and(TagComplex),
 		composite(Equal, "equal", "(Tensor self, Tensor other) -> Tensor", TagNoGrad, func(b B, c *Call) Value {
 			a := In[EqualArgs](c)
 			if !equalShape(a.Self.Meta().Shape, a.Other.Meta().Shape) {
@@ -305,7 +306,8 @@ func testRows() []*Op {
 			}
 			return b.Emit(AllOf, b.eq(a.Self.Value(), a.Other.Value()))
 		}).and(TagComplex),
-		composite(Isin, "isin", "(Operand elements, Operand test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", TagNoGrad|TagNotMethod, func(b B, c *Call) Value {
+		composite(Isin, "isin", "(Operand elements, Operand test_elements, *, bool assume_unique=False, "+
+			"bool invert=False) -> Tensor", TagNoGrad|TagNotMethod, func(b B, c *Call) Value {
 			a := In[IsinArgs](c)
 			x, t := a.Elements.Arg, a.TestElements.Arg
 			if v := a.TestElements.Value(); v != nil {

@@ -12,31 +12,36 @@ func spectralRows() []*Op {
 
 func eigenRows() []*Op {
 	return []*Op{
-		matrixRow(LinalgEigh, "linalg.eigh", "(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)", true, func(c *Call, m *TensorMeta) []Result {
-			if u := In[LinalgEighArgs](c).UPLO.Str(); u != "L" && u != "U" && u != "l" && u != "u" {
-				refuse(Errorf("Expected UPLO argument to be 'L' or 'U', but got %s", u))
-			}
-			n, _ := matrixSize(m)
-			return []Result{m.batched(n), m.batched(n, n)}
-		}, eighBack),
-		firstOf(LinalgEigvalsh, "linalg.eigvalsh", "(Tensor self, str UPLO='L') -> Tensor", 0, func(b B, c *Call) []Value { return b.EmitN(LinalgEigh, c.Args...) }),
-		matrixRow(LinalgSvd, "linalg.svd", "(Tensor self, bool full_matrices=True) -> (Tensor U, Tensor S, Tensor Vh)", false, func(c *Call, m *TensorMeta) []Result {
-			rows, cols := matrixSize(m)
-			k := sym.Min(rows, cols)
-			if In[LinalgSvdArgs](c).FullMatrices.Bool() {
-				return []Result{m.batched(rows, rows), m.batched(k), m.batched(cols, cols)}
-			}
-			return []Result{m.batched(rows, k), m.batched(k), m.batched(k, cols)}
-		}, svdBack),
-		firstOf(LinalgSvdvals, "linalg.svdvals", "(Tensor self) -> Tensor", 0, func(b B, c *Call) []Value { return b.EmitN(LinalgSvd, In[LinalgSvdvalsArgs](c).Self.Arg, false)[1:] }),
-		compositeN(Svd, "svd", "(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", 0, func(b B, c *Call) []Value {
-			a := In[SvdArgs](c)
-			out := b.EmitN(LinalgSvd, a.Self.Arg, !a.Some.Bool())
-			if !a.ComputeUv.Bool() {
-				return []Value{b.Emit(ZerosLike, out[0]), out[1], b.Emit(ZerosLike, mt(b, out[2]))}
-			}
-			return []Value{out[0], out[1], mt(b, out[2])}
-		}),
+		matrixRow(LinalgEigh, "linalg.eigh", "(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)", true,
+			func(c *Call, m *TensorMeta) []Result {
+				if u := In[LinalgEighArgs](c).UPLO.Str(); u != "L" && u != "U" && u != "l" && u != "u" {
+					refuse(Errorf("Expected UPLO argument to be 'L' or 'U', but got %s", u))
+				}
+				n, _ := matrixSize(m)
+				return []Result{m.batched(n), m.batched(n, n)}
+			}, eighBack),
+		firstOf(LinalgEigvalsh, "linalg.eigvalsh", "(Tensor self, str UPLO='L') -> Tensor", 0,
+			func(b B, c *Call) []Value { return b.EmitN(LinalgEigh, c.Args...) }),
+		matrixRow(LinalgSvd, "linalg.svd", "(Tensor self, bool full_matrices=True) -> (Tensor U, Tensor S, Tensor Vh)", false,
+			func(c *Call, m *TensorMeta) []Result {
+				rows, cols := matrixSize(m)
+				k := sym.Min(rows, cols)
+				if In[LinalgSvdArgs](c).FullMatrices.Bool() {
+					return []Result{m.batched(rows, rows), m.batched(k), m.batched(cols, cols)}
+				}
+				return []Result{m.batched(rows, k), m.batched(k), m.batched(k, cols)}
+			}, svdBack),
+		firstOf(LinalgSvdvals, "linalg.svdvals", "(Tensor self) -> Tensor", 0,
+			func(b B, c *Call) []Value { return b.EmitN(LinalgSvd, In[LinalgSvdvalsArgs](c).Self.Arg, false)[1:] }),
+		compositeN(Svd, "svd", "(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", 0,
+			func(b B, c *Call) []Value {
+				a := In[SvdArgs](c)
+				out := b.EmitN(LinalgSvd, a.Self.Arg, !a.Some.Bool())
+				if !a.ComputeUv.Bool() {
+					return []Value{b.Emit(ZerosLike, out[0]), out[1], b.Emit(ZerosLike, mt(b, out[2]))}
+				}
+				return []Value{out[0], out[1], mt(b, out[2])}
+			}),
 		matrixSqrthRow(),
 		polarRow(),
 	}
@@ -248,20 +253,21 @@ func inverseRows() []*Op {
 			a := In[PinverseArgs](c)
 			return b.Emit(LinalgPinv, a.Self.Arg, a.Rcond.Arg)
 		}),
-		composite(LinalgMatrixRank, "linalg.matrix_rank", "(Tensor self, Operand? tol=None, "+tolerances, TagNotMethod|TagNoGrad, func(b B, c *Call) Value {
-			a := In[LinalgMatrixRankArgs](c)
-			m := a.Self.Meta()
-			refuse(checkMatrix("linalg.matrix_rank", m, a.Hermitian.Bool()))
-			atol, rtol := a.Atol, a.Rtol
-			if !a.Tol.IsNone() { // the old name of atol
-				atol, rtol = a.Tol, TensorArg{arg{Arg: 0.0}}
-			}
-			if sym.Is(numel(m.Shape), 0) {
-				return b.full(m.Shape[:len(m.Shape)-2], 0, NewMeta(Int64, m.Device, nil))
-			}
-			s := singularValues(b, a.Self.Value(), a.Hermitian.Bool())
-			return b.sum(b.gt(s, column2(b, rankBound(b, m, atol, rtol, s))), false, -1)
-		}).and(TagComplex),
+		composite(LinalgMatrixRank, "linalg.matrix_rank", "(Tensor self, Operand? tol=None, "+tolerances, TagNotMethod|TagNoGrad,
+			func(b B, c *Call) Value {
+				a := In[LinalgMatrixRankArgs](c)
+				m := a.Self.Meta()
+				refuse(checkMatrix("linalg.matrix_rank", m, a.Hermitian.Bool()))
+				atol, rtol := a.Atol, a.Rtol
+				if !a.Tol.IsNone() { // the old name of atol
+					atol, rtol = a.Tol, TensorArg{arg{Arg: 0.0}}
+				}
+				if sym.Is(numel(m.Shape), 0) {
+					return b.full(m.Shape[:len(m.Shape)-2], 0, NewMeta(Int64, m.Device, nil))
+				}
+				s := singularValues(b, a.Self.Value(), a.Hermitian.Bool())
+				return b.sum(b.gt(s, column2(b, rankBound(b, m, atol, rtol, s))), false, -1)
+			}).and(TagComplex),
 		lstsqRow(), lstsqKernelRow(),
 	}
 }
@@ -302,56 +308,59 @@ func pinvBack(b B, g, p, a Value) Value {
 }
 
 func lstsqRow() *Op {
-	row := compositeN(LinalgLstsq, "linalg.lstsq", "(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)", TagNotMethod, func(b B, c *Call) []Value {
-		a := In[LinalgLstsqArgs](c)
-		m, y := a.Self.Meta(), a.B.Meta()
-		if len(m.Shape) < 2 {
-			refuse(Errorf("torch.linalg.lstsq: input must have at least 2 dimensions."))
-		}
-		if len(y.Shape) < 1 {
-			refuse(Errorf("torch.linalg.lstsq: other must have at least 1 dimension."))
-		}
-		rows, cols := matrixSize(m)
-		vector := vectorRight(&TensorMeta{Shape: m.Shape}, y)
-		right := a.B.Value()
-		if vector {
-			right = column2(b, right)
-		}
-		if got, _ := matrixSize(right.TensorMeta()); sym.Ne(got, rows) {
-			refuse(Errorf("torch.linalg.lstsq: input.size(-2) should match other.size(-2)"))
-		}
-		driver := a.Driver.Str()
-		switch driver {
-		case "", "gels", "gelsy", "gelsd", "gelss":
-		default:
-			refuse(Errorf("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)"))
-		}
-		out := b.EmitN(LstsqSolution, a.Self.Arg, right, a.Rcond.Arg)
-		none := func(d DType) Value { return b.full([]sym.Int{symZero}, 0, NewMeta(d, m.Device, nil)) }
-		x, rank, values := out[0], out[1], out[2]
-		flat := b.reshape(x, numel(x.TensorMeta().Shape))
-		rest := b.slice(flat, 0, symZero, symZero) // none, but part of the tape
-		if sym.Gt(rows, cols) && driver != "" && driver != "gelsy" {
-			rest = b.sum(b.sq(b.sub(dotm(b, a.Self.Value(), x), right)), false, -2)
-		}
-		switch driver {
-		case "gels":
-			rank, values = none(Int64), none(m.DType)
-		case "", "gelsy":
-			values = none(m.DType)
-		}
-		if vector {
-			x = b.squeeze(x, -1)
-		}
-		return []Value{x, rest, rank, values}
-	})
+	row := compositeN(LinalgLstsq, "linalg.lstsq",
+		"(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, "+
+			"Tensor singular_values)", TagNotMethod, func(b B, c *Call) []Value {
+			a := In[LinalgLstsqArgs](c)
+			m, y := a.Self.Meta(), a.B.Meta()
+			if len(m.Shape) < 2 {
+				refuse(Errorf("torch.linalg.lstsq: input must have at least 2 dimensions."))
+			}
+			if len(y.Shape) < 1 {
+				refuse(Errorf("torch.linalg.lstsq: other must have at least 1 dimension."))
+			}
+			rows, cols := matrixSize(m)
+			vector := vectorRight(&TensorMeta{Shape: m.Shape}, y)
+			right := a.B.Value()
+			if vector {
+				right = column2(b, right)
+			}
+			if got, _ := matrixSize(right.TensorMeta()); sym.Ne(got, rows) {
+				refuse(Errorf("torch.linalg.lstsq: input.size(-2) should match other.size(-2)"))
+			}
+			driver := a.Driver.Str()
+			switch driver {
+			case "", "gels", "gelsy", "gelsd", "gelss":
+			default:
+				refuse(Errorf("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)"))
+			}
+			out := b.EmitN(LstsqSolution, a.Self.Arg, right, a.Rcond.Arg)
+			none := func(d DType) Value { return b.full([]sym.Int{symZero}, 0, NewMeta(d, m.Device, nil)) }
+			x, rank, values := out[0], out[1], out[2]
+			flat := b.reshape(x, numel(x.TensorMeta().Shape))
+			rest := b.slice(flat, 0, symZero, symZero) // none, but part of the tape
+			if sym.Gt(rows, cols) && driver != "" && driver != "gelsy" {
+				rest = b.sum(b.sq(b.sub(dotm(b, a.Self.Value(), x), right)), false, -2)
+			}
+			switch driver {
+			case "gels":
+				rank, values = none(Int64), none(m.DType)
+			case "", "gelsy":
+				values = none(m.DType)
+			}
+			if vector {
+				x = b.squeeze(x, -1)
+			}
+			return []Value{x, rest, rank, values}
+		})
 	return row
 }
 
 // lstsqKernelRow solves by singular values; its derivative is that of pinv(A) B.
 func lstsqKernelRow() *Op {
 	return &Op{
-		ID: LstsqSolution, Name: "_lstsq", Schema: "(Tensor self, Tensor b, float? rcond=None) -> (Tensor, Tensor, Tensor)", Tags: TagInternal | TagNotMethod,
+		ID: LstsqSolution, Name: "_lstsq", Schema: "(Tensor self, Tensor b, float? rcond=None) -> (Tensor, Tensor, Tensor)",
+		Tags: TagInternal | TagNotMethod,
 		Meta: func(c *Call) ([]Result, error) {
 			a := In[LstsqSolutionArgs](c)
 			m, y := a.Self.Meta(), a.B.Meta()

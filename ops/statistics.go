@@ -51,7 +51,8 @@ func momentRows() []*Op {
 		return []Value{b.cast(b.sqrt(v), m.DType)}
 	}, 1).and(TagComplex)
 	s.Backward = backOf(stdBack)
-	vm := moment(VarMean, "var_mean", func(b B, c *Call) []Value { v, m := variance(b, c); return []Value{v, m} }, 2).and(TagComplex | TagComplexGrad)
+	vm := moment(VarMean, "var_mean", func(b B, c *Call) []Value { v, m := variance(b, c); return []Value{v, m} },
+		2).and(TagComplex | TagComplexGrad)
 	vm.Tags |= TagNotMethod
 	vm.Backward = backOf(func(b B, c *BackwardCall) []Value { return momentsBack(b, c, c.Grads[0]) })
 	return []*Op{
@@ -195,23 +196,25 @@ func momentsBack(b B, c *BackwardCall, gv Value) []Value {
 
 func pairReductionRows() []*Op {
 	return []*Op{
-		compositeN(Aminmax, "aminmax", "(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", 0, func(b B, c *Call) []Value {
-			a := In[AminmaxArgs](c)
-			dims := []sym.Int{}
-			if !a.Dim.IsNone() {
-				a.Dim.of(a.Self)
-			}
-			if m := a.Self.Meta(); sym.Is(numel(m.Shape), 0) && (a.Dim.IsNone() || len(m.Shape) > 0 && sym.Is(m.Shape[a.Dim.of(a.Self)], 0)) {
-				if a.Dim.IsNone() {
-					refuse(Errorf("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."))
+		compositeN(Aminmax, "aminmax", "(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", 0,
+			func(b B, c *Call) []Value {
+				a := In[AminmaxArgs](c)
+				dims := []sym.Int{}
+				if !a.Dim.IsNone() {
+					a.Dim.of(a.Self)
 				}
-				refuse(IndexErrorf("aminmax: Expected reduction dim %d to have non-zero size.", a.Dim.of(a.Self)))
-			}
-			if !a.Dim.IsNone() && len(a.Self.Meta().Shape) > 0 {
-				dims = []sym.Int{a.Dim.Int()}
-			}
-			return []Value{b.Emit(Amin, a.Self.Value(), dims, a.Keepdim.Arg), b.Emit(Amax, a.Self.Value(), dims, a.Keepdim.Arg)}
-		}),
+				if m := a.Self.Meta(); sym.Is(numel(m.Shape), 0) &&
+					(a.Dim.IsNone() || len(m.Shape) > 0 && sym.Is(m.Shape[a.Dim.of(a.Self)], 0)) {
+					if a.Dim.IsNone() {
+						refuse(Errorf("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."))
+					}
+					refuse(IndexErrorf("aminmax: Expected reduction dim %d to have non-zero size.", a.Dim.of(a.Self)))
+				}
+				if !a.Dim.IsNone() && len(a.Self.Meta().Shape) > 0 {
+					dims = []sym.Int{a.Dim.Int()}
+				}
+				return []Value{b.Emit(Amin, a.Self.Value(), dims, a.Keepdim.Arg), b.Emit(Amax, a.Self.Value(), dims, a.Keepdim.Arg)}
+			}),
 		stdMeanRow(),
 		composite(Nanmean, "nanmean", dimsDSchema, 0, func(b B, c *Call) Value {
 			a := In[NanmeanArgs](c)
@@ -225,7 +228,8 @@ func pairReductionRows() []*Op {
 }
 
 func stdMeanRow() *Op {
-	row := compositeN(StdMean, "std_mean", "(Tensor self, int[]? dim=None, *, Scalar? correction=1, bool keepdim=False) -> (Tensor, Tensor)", TagNotMethod, func(b B, c *Call) []Value {
+	row := compositeN(StdMean, "std_mean", "(Tensor self, int[]? dim=None, *, Scalar? correction=1, bool keepdim=False) -> (Tensor, "+
+		"Tensor)", TagNotMethod, func(b B, c *Call) []Value {
 		a := In[StdMeanArgs](c)
 		v := b.Emit(Std, c.Args...)
 		return []Value{v, b.Emit(Mean, a.Self.Value(), a.Dim.Arg, a.Keepdim.Arg)}
@@ -472,7 +476,8 @@ func placeQuantiles(b B, out Value, c *Call, single bool) Value {
 func histogramRows() []*Op {
 	return []*Op{histcRow(), {
 		ID: Histogram, Name: "histogram", Tags: TagNoGrad,
-		Schema: "(Tensor self, Operand bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
+		Schema: "(Tensor self, Operand bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, " +
+			"Tensor bin_edges)",
 		Meta: func(c *Call) ([]Result, error) {
 			m := In[HistogramArgs](c).Self.Meta()
 			if err := checkHistogram(c); err != nil {
@@ -527,20 +532,23 @@ func checkHistogram(c *Call) error {
 	}
 	if edges := a.Bins.Meta(); edges != nil && edges.DType != m.DType {
 		return Errorf(
-			"torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype %s and bins for dimension 0 with dtype %s",
+			"torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype %s and bins for "+
+				"dimension 0 with dtype %s",
 			m.DType, edges.DType,
 		)
 	}
 	if w := a.Weight.Meta(); w != nil {
 		if w.DType != m.DType {
 			return Errorf(
-				"torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same dtype, but got input(%s), and weight(%s)",
+				"torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same dtype, "+
+					"but got input(%s), and weight(%s)",
 				m.DType, w.DType,
 			)
 		}
 		if !equalShape(w.Shape, m.Shape) {
 			return Errorf(
-				"torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor excluding its innermost dimension, but got input with shape %s and weight with shape %s",
+				"torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor excluding its "+
+					"innermost dimension, but got input with shape %s and weight with shape %s",
 				ShapeText(append(cloneInts(m.Shape), symOne)), ShapeText(w.Shape),
 			)
 		}

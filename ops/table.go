@@ -25,7 +25,8 @@ var build = sync.OnceValue(func() *table {
 		viewRows, dataRows, factoryRows, indexRows, randomRows,
 		rearrangeRows, sortRows, convRows, poolRows, padRows, batchNormRows, lossRows, attentionRows,
 		specialRows, productRows, sequenceRows, pairReductionRows, furtherLossRows,
-		indexingRows, runRows, histogramRows, besselRows, polynomialRows, windowRows, maskedRows, marginLossRows, bceRows, nativeRows, unpoolRows,
+		indexingRows, runRows, histogramRows, besselRows, polynomialRows, windowRows, maskedRows, marginLossRows, bceRows,
+		nativeRows, unpoolRows,
 		quantileRows, embeddingBagRows, multiheadRows, linalgRows, distanceRows, antialiasRows, gridSamplerRows, complexRows,
 	} {
 		for _, row := range family() {
@@ -126,7 +127,8 @@ func Reshapes(op *Op) bool {
 func inPlaceRow(f *Op) *Op {
 	row := &Op{
 		ID: f.ID + numFunctional, Name: f.Name + "_", Overload: f.Overload, Schema: f.Schema,
-		Tags: f.Tags&^(TagView|TagMaybeView|TagNN|TagNotMethod|TagHasInPlace) | TagInPlace | TagNotFunction, Backward: f.Backward, GradName: f.GradName,
+		Tags: f.Tags&^(TagView|TagMaybeView|TagNN|TagNotMethod|TagHasInPlace) | TagInPlace | TagNotFunction, Backward: f.Backward,
+		GradName: f.GradName,
 	}
 	if strings.Contains(f.Schema, inplaceParam) { // of nn.functional, as the operator itself
 		row.Schema = strings.Replace(f.Schema, inplaceParam, "", 1)

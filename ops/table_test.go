@@ -97,7 +97,8 @@ func TestDerivativesHaveNoGap(t *testing.T) {
 		"median.dim":         false,
 	}
 	for _, op := range All() {
-		if op.Backward == nil && op.Decompose == nil && !op.Tags.Has(TagNoGrad) && op.ID != Detach && !known[op.FullName()] && !op.Tags.Has(TagInPlace) {
+		if op.Backward == nil && op.Decompose == nil && !op.Tags.Has(TagNoGrad) && op.ID != Detach && !known[op.FullName()] &&
+			!op.Tags.Has(TagInPlace) {
 			t.Errorf("%s has neither derivative nor decomposition", op.FullName())
 		}
 	}

@@ -125,33 +125,51 @@ func transcendentalRows() []*Op {
 			return b.mul(g, b.Emit(Sign, x))
 		}), nil).and(TagHasInPlace | TagComplex | TagComplexGrad).named("absolute"),
 		unaryRow(Neg, "neg", notBool(
-			"Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
+			"Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "+
+				"use the `~` or `logical_not()` operator instead.",
 		),
 			unaryBack(func(b B, g, x, y Value) Value { return b.neg(g) }), nil).and(TagHasInPlace | TagComplex).named("negative"),
-		unaryRow(Exp, "exp", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, y) }), nil).and(TagHasInPlace | TagComplex),
-		unaryRow(Exp2, "exp2", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(b.mul(g, y), ln2) }), nil).and(TagHasInPlace | TagComplex),
-		unaryRow(Expm1, "expm1", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.add(y, 1)) }), nil).and(TagHasInPlace | TagComplex),
-		unaryRow(Log, "log", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.div(g, x) }), nil).and(TagHasInPlace | TagComplex),
-		unaryRow(Log2, "log2", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.div(g, b.mul(x, ln2)) }), nil).and(TagHasInPlace | TagComplex),
-		unaryRow(Log10, "log10", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.div(g, b.mul(x, ln10)) }), nil).and(TagHasInPlace | TagComplex),
-		unaryRow(Log1p, "log1p", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.div(g, b.add(x, 1)) }), nil).and(TagHasInPlace | TagComplex),
-		unaryRow(Sqrt, "sqrt", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.div(g, b.mul(y, 2)) }), nil).and(TagHasInPlace | TagComplex),
-		unaryRow(Rsqrt, "rsqrt", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(b.mul(g, -0.5), b.pow(y, 3)) }), nil).and(TagHasInPlace | TagComplex),
+		unaryRow(Exp, "exp", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, y) }),
+			nil).and(TagHasInPlace | TagComplex),
+		unaryRow(Exp2, "exp2", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(b.mul(g, y), ln2) }),
+			nil).and(TagHasInPlace | TagComplex),
+		unaryRow(Expm1, "expm1", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.add(y, 1)) }),
+			nil).and(TagHasInPlace | TagComplex),
+		unaryRow(Log, "log", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.div(g, x) }),
+			nil).and(TagHasInPlace | TagComplex),
+		unaryRow(Log2, "log2", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.div(g, b.mul(x, ln2)) }),
+			nil).and(TagHasInPlace | TagComplex),
+		unaryRow(Log10, "log10", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.div(g, b.mul(x, ln10)) }),
+			nil).and(TagHasInPlace | TagComplex),
+		unaryRow(Log1p, "log1p", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.div(g, b.add(x, 1)) }),
+			nil).and(TagHasInPlace | TagComplex),
+		unaryRow(Sqrt, "sqrt", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.div(g, b.mul(y, 2)) }),
+			nil).and(TagHasInPlace | TagComplex),
+		unaryRow(Rsqrt, "rsqrt", floatType, unaryBack(func(b B, g, x, y Value) Value {
+			return b.mul(b.mul(g, -0.5), b.pow(y, 3))
+		}), nil).and(TagHasInPlace | TagComplex),
 		unaryRow(Square, "square", squareType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.mul(x, 2)) }),
 			func(b B, x Value) Value { return b.pow(x, 2) }).and(TagHasInPlace | TagComplex),
-		unaryRow(Reciprocal, "reciprocal", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.neg(b.mul(g, b.sq(y))) }), nil).and(TagHasInPlace | TagComplex),
-		unaryRow(Sin, "sin", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.Emit(Cos, x)) }), nil).and(TagHasInPlace | TagComplex),
-		unaryRow(Cos, "cos", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.neg(b.Emit(Sin, x))) }), nil).and(TagHasInPlace | TagComplex),
-		unaryRow(Tan, "tan", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.add(b.sq(y), 1)) }), nil).and(TagHasInPlace | TagComplex),
+		unaryRow(Reciprocal, "reciprocal", floatType,
+			unaryBack(func(b B, g, x, y Value) Value { return b.neg(b.mul(g, b.sq(y))) }), nil).and(TagHasInPlace | TagComplex),
+		unaryRow(Sin, "sin", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.Emit(Cos, x)) }),
+			nil).and(TagHasInPlace | TagComplex),
+		unaryRow(Cos, "cos", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.neg(b.Emit(Sin, x))) }),
+			nil).and(TagHasInPlace | TagComplex),
+		unaryRow(Tan, "tan", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.add(b.sq(y), 1)) }),
+			nil).and(TagHasInPlace | TagComplex),
 		unaryRow(Asin, "asin", floatType, unaryBack(func(b B, g, x, y Value) Value {
 			return b.mul(g, b.Emit(Rsqrt, b.sub(1, b.sq(x))))
 		}), nil).and(TagHasInPlace | TagComplex).named("arcsin"),
 		unaryRow(Acos, "acos", floatType, unaryBack(func(b B, g, x, y Value) Value {
 			return b.neg(b.mul(g, b.Emit(Rsqrt, b.sub(1, b.sq(x)))))
 		}), nil).and(TagHasInPlace | TagComplex).named("arccos"),
-		unaryRow(Atan, "atan", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.div(g, b.add(b.sq(x), 1)) }), nil).and(TagHasInPlace | TagComplex).named("arctan"),
-		unaryRow(Sinh, "sinh", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.Emit(Cosh, x)) }), nil).and(TagHasInPlace | TagComplex),
-		unaryRow(Cosh, "cosh", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.Emit(Sinh, x)) }), nil).and(TagHasInPlace | TagComplex),
+		unaryRow(Atan, "atan", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.div(g, b.add(b.sq(x), 1)) }),
+			nil).and(TagHasInPlace | TagComplex).named("arctan"),
+		unaryRow(Sinh, "sinh", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.Emit(Cosh, x)) }),
+			nil).and(TagHasInPlace | TagComplex),
+		unaryRow(Cosh, "cosh", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.Emit(Sinh, x)) }),
+			nil).and(TagHasInPlace | TagComplex),
 		unaryRow(Asinh, "asinh", floatType, unaryBack(func(b B, g, x, y Value) Value {
 			return b.mul(g, b.Emit(Rsqrt, b.add(b.sq(x), 1)))
 		}), nil).and(TagHasInPlace | TagComplex).named("arcsinh"),
@@ -161,8 +179,11 @@ func transcendentalRows() []*Op {
 			}
 			return b.mul(g, b.Emit(Rsqrt, b.sub(b.sq(x), 1)))
 		}), nil).and(TagHasInPlace | TagComplex).named("arccosh"),
-		unaryRow(Atanh, "atanh", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.div(g, b.sub(1, b.sq(x))) }), nil).and(TagHasInPlace | TagComplex).named("arctanh"),
-		unaryRow(Tanh, "tanh", floatType, wideBack(unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.sub(1, b.sq(y))) })), nil).and(TagHasInPlace | TagComplex),
+		unaryRow(Atanh, "atanh", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.div(g, b.sub(1, b.sq(x))) }),
+			nil).and(TagHasInPlace | TagComplex).named("arctanh"),
+		unaryRow(Tanh, "tanh", floatType, wideBack(unaryBack(func(b B, g, x, y Value) Value {
+			return b.mul(g, b.sub(1, b.sq(y)))
+		})), nil).and(TagHasInPlace | TagComplex),
 		unaryRow(Sigmoid, "sigmoid", floatType, wideBack(unaryBack(func(b B, g, x, y Value) Value {
 			return b.mul(g, b.mul(y, b.sub(1, y)))
 		})), nil).and(TagHasInPlace | TagComplex),
@@ -176,7 +197,8 @@ func transcendentalRows() []*Op {
 		unaryRow(Erfinv, "erfinv", floatType, unaryBack(func(b B, g, x, y Value) Value {
 			return b.mul(g, b.mul(b.exp(b.sq(y)), 1/twoSqrtPi))
 		}), nil).and(TagHasInPlace),
-		unaryRow(Lgamma, "lgamma", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.Emit(Digamma, x)) }), nil).and(TagHasInPlace),
+		unaryRow(Lgamma, "lgamma", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.Emit(Digamma, x)) }),
+			nil).and(TagHasInPlace),
 		unaryRow(Digamma, "digamma", floatType, unaryBack(func(b B, g, x, y Value) Value {
 			return b.mul(g, b.Emit(Polygamma, 1, x))
 		}), nil).and(TagHasInPlace),
@@ -222,7 +244,8 @@ func logitRow() *Op {
 		return !a.Eps.IsNone() && a.Eps.Float() >= 0
 	}
 	return &Op{
-		ID: Logit, Name: "logit", Schema: "(Tensor self, float? eps=None) -> Tensor", Tags: TagPointwise | TagHasInPlace, Meta: pointwise(floatType),
+		ID: Logit, Name: "logit", Schema: "(Tensor self, float? eps=None) -> Tensor", Tags: TagPointwise | TagHasInPlace,
+		Meta: pointwise(floatType),
 		Decompose: decomp(func(b B, c *Call) Value {
 			a := In[LogitArgs](c)
 			x := floated(b, floatType, a.Self.Value())

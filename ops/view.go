@@ -143,7 +143,8 @@ func shapeRows() []*Op {
 		stride, ok := ViewStrides(m, shape)
 		if !ok {
 			return nil, Errorf(
-				"view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous subspaces). Use .reshape(...) instead.",
+				"view size is not compatible with input tensor's size and stride (at least one dimension spans across two " +
+					"contiguous subspaces). Use .reshape(...) instead.",
 			)
 		}
 		return asView(m, shape, stride, m.Offset), nil
@@ -183,7 +184,8 @@ func shapeRows() []*Op {
 			}),
 		},
 		{
-			ID: Flatten, Name: "flatten", Schema: "(Tensor self, int start_dim=0, int end_dim=-1) -> Tensor", Tags: TagMaybeView | TagComplex,
+			ID: Flatten, Name: "flatten", Schema: "(Tensor self, int start_dim=0, int end_dim=-1) -> Tensor",
+			Tags: TagMaybeView | TagComplex,
 			Meta: func(c *Call) ([]Result, error) {
 				shape, err := flattenShape(c)
 				if err != nil {
@@ -359,7 +361,8 @@ func permuteMeta(c *Call, m *TensorMeta) ([]Result, error) {
 	n := len(m.Shape)
 	if len(dims) != n {
 		return nil, Errorf(
-			"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of dimensions i.e. input.dim() = %d is not equal to len(dims) = %d",
+			"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of "+
+				"dimensions i.e. input.dim() = %d is not equal to len(dims) = %d",
 			n, len(dims),
 		)
 	}
@@ -419,20 +422,21 @@ func sliceRows() []*Op {
 				return b.slice(a.Self.Value(), d, start, sym.Add(start, a.Length.Int()))
 			}),
 		},
-		viewRow(AsStrided, "as_strided", "(Tensor self, int[] size, int[] stride, int? storage_offset=None) -> Tensor", func(c *Call, m *TensorMeta) ([]Result, error) {
-			a := In[AsStridedArgs](c)
-			if len(a.Size.Ints()) != len(a.Stride.Ints()) {
-				return nil, Errorf("mismatch in length of strides and shape")
-			}
-			off := m.Offset
-			if !a.StorageOffset.IsNone() {
-				off = a.StorageOffset.Int()
-			}
-			if err := checkStrided(a.Stride.Ints(), off); err != nil {
-				return nil, err
-			}
-			return asView(m, a.Size.Ints(), a.Stride.Ints(), off), nil
-		}, asStridedBack).and(TagHasInPlace),
+		viewRow(AsStrided, "as_strided", "(Tensor self, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
+			func(c *Call, m *TensorMeta) ([]Result, error) {
+				a := In[AsStridedArgs](c)
+				if len(a.Size.Ints()) != len(a.Stride.Ints()) {
+					return nil, Errorf("mismatch in length of strides and shape")
+				}
+				off := m.Offset
+				if !a.StorageOffset.IsNone() {
+					off = a.StorageOffset.Int()
+				}
+				if err := checkStrided(a.Stride.Ints(), off); err != nil {
+					return nil, err
+				}
+				return asView(m, a.Size.Ints(), a.Stride.Ints(), off), nil
+			}, asStridedBack).and(TagHasInPlace),
 	}
 }
 
@@ -460,7 +464,8 @@ func CheckWithin(size, stride []sym.Int, offset sym.Int, itemsize, bytes sym.Int
 		end = sym.Add(end, sym.Mul(sym.Sub(n, symOne), stride[i]))
 	}
 	if need := sym.Mul(end, itemsize); sym.Gt(need, bytes) {
-		return Errorf("setStorage: sizes %s, strides %s, storage offset %s, and itemsize %s requiring a storage size of %s are out of bounds for storage of size %s",
+		return Errorf("setStorage: sizes %s, strides %s, storage offset %s, and itemsize %s requiring a storage size of %s are out "+
+			"of bounds for storage of size %s",
 			ShapeText(size), ShapeText(stride), offset, itemsize, need, bytes)
 	}
 	return nil

@@ -36,8 +36,10 @@ func TestParseReadsWhatIsPrinted(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"": "a size expected", "s0 +": "a size expected", "s1": `no size is called "s1"`, "3x": "bad number", "(s0": ") expected", "s0 s77": "unexpected",
-		"Mod(s0)": ", expected", "Mod(s0, 0)": "division by zero", "(s0//0)": "division by zero", "Log(s0, 2)": `unknown function "Log"`, "Max(s0, 2": ") expected",
+		"": "a size expected", "s0 +": "a size expected", "s1": `no size is called "s1"`, "3x": "bad number", "(s0": ") expected",
+		"s0 s77":  "unexpected",
+		"Mod(s0)": ", expected", "Mod(s0, 0)": "division by zero", "(s0//0)": "division by zero",
+		"Log(s0, 2)": `unknown function "Log"`, "Max(s0, 2": ") expected",
 	} {
 		if got, err := Parse(text, lookup); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %s, %v, want %q", text, got, err, want)
