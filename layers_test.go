@@ -193,7 +193,7 @@ func checkOurs(pkg, imp string, row *layer, test bool) []string {
 		return nil
 	}
 	// programs, not the engine
-	native := strings.HasPrefix(pkg, "fixtures") || strings.HasPrefix(pkg, "internal/test/modeltest") || pkg == "scripts/peers"
+	native := strings.HasPrefix(pkg, "fixtures") || strings.HasPrefix(pkg, "internal/test/modeltest") || pkg == "scripts/bench-peers"
 	if isSource(imp) && !isSource(pkg) && !native && !test {
 		return []string{pkg + " imports " + imp + ", which is a source package"}
 	}

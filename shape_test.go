@@ -38,11 +38,6 @@ var largeReceivers []large // none: keep it so
 
 var largePackages []large // none: keep it so
 
-// longLines are the packages with lines beyond the bound, which are to be broken when the package is
-// worked on.
-var longLines = []large{
-}
-
 // TestShapeOfReceivers counts methods.
 func TestShapeOfReceivers(t *testing.T) {
 	counts := map[string]int{}
@@ -125,7 +120,7 @@ func eachGoFile(t *testing.T, visit func(p string)) {
 
 // TestShapeOfLines bounds lines that people write, what a string of several lines holds apart.
 func TestShapeOfLines(t *testing.T) {
-	counts, files := map[string]int{}, 0
+	files := 0
 	eachGoFile(t, func(p string) {
 		src, err := os.ReadFile(p)
 		if err != nil {
@@ -135,7 +130,6 @@ func TestShapeOfLines(t *testing.T) {
 			return
 		}
 		files++
-		pkg := path.Dir(filepath.ToSlash(p))
 		lines := bytes.Split(src, []byte("\n"))
 		quoted := quotedLines(src, len(lines))
 		for i, line := range lines {
@@ -143,22 +137,11 @@ func TestShapeOfLines(t *testing.T) {
 			if columns <= maxColumns || quoted[i] {
 				continue
 			}
-			counts[pkg]++
-			if !slices.ContainsFunc(longLines, func(l large) bool { return l.name == pkg }) {
-				t.Errorf("%s:%d has %d columns, the bound is %d", p, i+1, columns, maxColumns)
-			}
+			t.Errorf("%s:%d has %d columns, the bound is %d", p, i+1, columns, maxColumns)
 		}
 	})
 	if files < 500 {
 		t.Fatalf("only %d files were read", files)
-	}
-	for _, l := range longLines {
-		switch n := counts[l.name]; {
-		case n > l.n:
-			t.Errorf("%s has %d lines beyond %d columns, %d more than are listed", l.name, n, maxColumns, n-l.n)
-		case n == 0:
-			t.Errorf("%s has no line beyond %d columns now: its row can go", l.name, maxColumns)
-		}
 	}
 }
 

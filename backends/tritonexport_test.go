@@ -20,7 +20,7 @@ import (
 )
 
 // This file writes programs as Triton kernels with their inputs and eager
-// results into a folder, which scripts/run-triton.py runs and compares on a GPU.
+// results into a folder, which scripts/compare-triton.py runs and compares on a GPU.
 
 var tritonExport = flag.String("triton-export", "", "folder to write Triton kernels, inputs and eager results to")
 

@@ -67,7 +67,7 @@ func (b *tritonBackend) Compile(r *tracer.Request) (tracer.Runnable, error) {
 }
 
 // TestTritonOracle writes PyTorch's cases as Triton modules, forward and backward,
-// for scripts/run-triton.py; every kernel must have a text.
+// for scripts/compare-triton.py; every kernel must have a text.
 func TestTritonOracle(t *testing.T) {
 	s, err := oracle.Load("ops", *tritonSuite)
 	if err != nil {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Models and kernels of ours against torch.compile, ONNX Runtime and OpenVINO, in
-# one run: scripts/peers/peers.py drives scripts/peers/model.go and the peers that
+# one run: scripts/bench-peers/peers.py drives scripts/bench-peers/model.go and the peers that
 # Python has. PYTHON names the Python; arguments go to peers.py.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,4 +12,4 @@ fi
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 CGO_ENABLED=0 go build -o "$dir/tcdbg" .
-"$python" scripts/peers/peers.py "$dir/tcdbg" scripts/peers/model.go "$@"
+"$python" scripts/bench-peers/peers.py "$dir/tcdbg" scripts/bench-peers/model.go "$@"

@@ -10,7 +10,7 @@ command -v tlparse >/dev/null || { echo "bench-trace: tlparse is not installed; 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 CGO_ENABLED=0 go build -o "$work/tcdbg" .
-go build -o "$work/turns" ./scripts/turns
+go build -o "$work/turns" ./scripts/time-in-turns
 [ $# -gt 0 ] || set -- tui/testdata/bar.log
 
 # compare RUNS TRACE: both programs in turns.

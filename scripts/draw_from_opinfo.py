@@ -1,4 +1,4 @@
-"""Draws from PyTorch's own operator database, for oracle-draws.py.
+"""Draws from PyTorch's own operator database, for draw-oracle-cases.py.
 
 A draw picks samples of every operator and dtype and, at times, changes them:
 other layouts (transposed, sliced, expanded), numbers at the edge of their type,

@@ -1,7 +1,7 @@
 """Runs exported Triton modules and compares them with eager's results.
 
     go test ./backends -run TritonExport -triton-export=DIR
-    python scripts/run-triton.py DIR [CASE... | PART/PARTS]
+    python scripts/compare-triton.py DIR [CASE... | PART/PARTS]
 
 Needs PyTorch with Triton and a GPU. With TRITON_INTERPRET=1 the kernels run on
 the CPU, in Triton's interpreter.

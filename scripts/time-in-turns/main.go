@@ -1,7 +1,7 @@
-// Command turns runs several commands in turns and prints for each the shortest
+// Command time-in-turns runs several commands in turns and prints for each the shortest
 // wall time in milliseconds and the largest memory in MB:
 //
-//	turns RUNS COMMAND [ARG ...] -- COMMAND [ARG ...]
+//	time-in-turns RUNS COMMAND [ARG ...] -- COMMAND [ARG ...]
 //
 // In arguments {} is the number of the run. Output is thrown away.
 package main

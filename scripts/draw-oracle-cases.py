@@ -1,7 +1,7 @@
 """Fresh cases for `make oracle ORACLE=DIR`: calls of many operators on drawn
 shapes, dtypes and strides, with what PyTorch makes of them.
 
-usage: oracle-draws.py DIR [SEED] [own|database|complex|ties|wrong]
+usage: draw-oracle-cases.py DIR [SEED] [own|database|complex|ties|wrong]
 
 own: calls written below. database: samples of PyTorch's own operator database,
 some in other layouts, at the edges of their type or in place. complex: its
@@ -22,7 +22,7 @@ import torch
 import torch.nn.functional as F
 from safetensors.torch import save_file
 
-import opinfo_draws
+import draw_from_opinfo
 
 FLOATS = [torch.float32, torch.float32, torch.float32, torch.float64]
 HALVES = [torch.bfloat16, torch.float16]
@@ -314,7 +314,7 @@ def main():
         for family in (pointwise, reductions, products, shapes, networks):
             family(d)
     elif what in ("database", "complex", "ties", "wrong"):
-        opinfo_draws.draw(d, what)
+        draw_from_opinfo.draw(d, what)
     else:
         sys.exit(__doc__)
     os.makedirs(out, exist_ok=True)

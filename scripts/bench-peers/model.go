@@ -1,4 +1,4 @@
-// peers is our side of bench-peers: it compiles each workload and times calls
+// This program is our side of `make bench-peers`: it compiles each workload and times calls
 // of it on request, so that a driver can measure its peers in between. A line
 // of standard input is the name of a workload and a number of calls; the answer
 // is the time of each call in microseconds. End of input ends it.
