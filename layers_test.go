@@ -205,7 +205,7 @@ func checkOurs(pkg, imp string, row *layer, test bool) []string {
 	}
 	if test && row.level > 0 {
 		if to := rowOf(imp); to != nil && to.level <= row.level {
-			return nil // tests of a layer may use what stands beside it
+			return nil // tests of a layer may use what is beside it
 		}
 	}
 	return []string{pkg + " imports " + imp + "; it may import: " + row.may}

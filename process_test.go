@@ -187,7 +187,7 @@ func needCompiler(t *testing.T) {
 	t.Skip("NO C COMPILER: kernels cannot be built here")
 }
 
-// TestWithoutCompiler wants the same output from the plain executor, and one
+// TestWithoutCompiler wants the same output from the interpreter, and one
 // line that says so.
 func TestWithoutCompiler(t *testing.T) {
 	want, _, _ := newSession(t).run(t, "run", "--plain", "fixtures/bar/model.go")
@@ -196,8 +196,8 @@ func TestWithoutCompiler(t *testing.T) {
 	if code != 0 || got != want {
 		t.Errorf("exit %d\n%s\nwant\n%s", code, got, want)
 	}
-	if n := strings.Count(stderr, "plain executor"); n != 1 {
-		t.Errorf("the plain executor is announced %d times\n%s", n, stderr)
+	if n := strings.Count(stderr, "in the interpreter"); n != 1 {
+		t.Errorf("the interpreter is announced %d times\n%s", n, stderr)
 	}
 }
 

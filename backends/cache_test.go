@@ -91,7 +91,7 @@ func TestNoCompilerIsSaidOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := strings.Count(said.String(), "plain executor"); n != 1 {
+	if n := strings.Count(said.String(), "in the interpreter"); n != 1 {
 		t.Errorf("said %d times:\n%s", n, said.String())
 	}
 }

@@ -46,7 +46,7 @@ func (s *Set) engine() *engine {
 		s.started.Store(true)
 		if e.err != nil {
 			e.cc = nil
-			s.warnOnce("%v: compiled graphs run on the plain executor, which is slower", e.err)
+			s.warnOnce("%v: compiled graphs run in the interpreter, which is slower", e.err)
 		}
 	})
 	return s.eng

@@ -13,7 +13,7 @@ import (
 	"tcdbg/tracer"
 )
 
-var oracleStep = flag.Int("oracle-step", 17, "compile every so manieth of PyTorch's cases to C; all run on the plain executor")
+var oracleStep = flag.Int("oracle-step", 17, "compile every so manieth of PyTorch's cases to C; all run in the interpreter")
 
 // TestOracleCases runs PyTorch's cases as graphs of one call: what passes
 // eagerly must pass compiled.

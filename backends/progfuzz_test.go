@@ -39,7 +39,7 @@ func differentials(t *testing.T) []differential {
 	ways := []differential{
 		{"eager", Config{}, "eager"},
 		{"aot_eager", Config{}, "aot_eager"},
-		{"plain executor", Config{CC: "none", Stderr: new(bytes.Buffer)}, "inductor"},
+		{"interpreter", Config{CC: "none", Stderr: new(bytes.Buffer)}, "inductor"},
 	}
 	if _, err := findCompiler(""); err == nil {
 		ways = append(ways, differential{"inductor", Config{CacheDir: t.TempDir()}, "inductor"})

@@ -356,7 +356,7 @@ func isCarets(s string) bool {
 	return strings.Trim(s, "^~ ") == "" && strings.ContainsAny(s, "^~")
 }
 
-// caretColumns gives the marked columns; the source line above stands behind
+// caretColumns gives the marked columns; the source line above comes after
 // four spaces more than its frame, as the carets do.
 func caretColumns(line string) (from, to int) {
 	first := strings.IndexAny(line, "^~")

@@ -7,7 +7,7 @@ import (
 	"tcdbg/logs/fx"
 )
 
-// This file places a failure behind the capture: the backend traces the graph again,
+// This file places a failure after the capture: the backend traces the graph again,
 // and what it could not trace has an operator and a line of the user.
 
 // Executing reads the operator, and the line that called it, out of an error:

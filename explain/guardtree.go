@@ -169,7 +169,7 @@ type leaf struct {
 func leavesOf(root *GuardNode) []leaf {
 	var out []leaf
 	WalkGuards(root, func(n *GuardNode) {
-		if n.Text == "" { // of a relation, whose text stands at its first tensor
+		if n.Text == "" { // of a relation, whose text is at its first tensor
 			return
 		}
 		k := guardKey{source: unnumbered(n.Source), kind: n.Kind}

@@ -33,7 +33,7 @@ func ParseReasons(payload string) []string {
 }
 
 // SplitReason parts the conditions of one entry that recompiles_verbose joins: "0/1: A
-// # line  # m.py:4 in f; B  # line  # m.py:9 in f". Only behind a place one can end: lines
+// # line  # m.py:4 in f; B  # line  # m.py:9 in f". Only after a place one can end: lines
 // of a program have semicolons, too.
 func SplitReason(text string) []string {
 	entry, body, ok := strings.Cut(text, ": ")
@@ -413,7 +413,7 @@ func backendMatch(s string, f *GuardFailure) bool {
 }
 
 // backendName is the name of a backend that a reason gives with the object's address
-// and, behind the second one, with a remark.
+// and, after the second one, with a remark.
 func backendName(s string) string {
 	name, _, _ := strings.Cut(strings.TrimSuffix(s, "."), " (id=")
 	return strings.TrimPrefix(name, "_TorchCompile")

@@ -278,7 +278,7 @@ func TestProvenanceNamesTheLine(t *testing.T) {
 				}
 				node := l.Nodes[len(l.Nodes)-1]
 				if op := opOf[node]; op != "" && !strings.HasPrefix(strings.TrimSpace(lines[at]), "// "+op) {
-					t.Errorf("%s: line %d computes %s (%s), but stands below %q", g.name, l.Line, node, op, lines[at])
+					t.Errorf("%s: line %d computes %s (%s), but is below %q", g.name, l.Line, node, op, lines[at])
 				}
 			}
 		}

@@ -200,7 +200,7 @@ func addBreaks(r *explain.Report, dec *explain.Frame) {
 	c := dec.Compiles[0]
 	lead := &explain.Break{
 		Code: "GB0170", Type: "Data-dependent branching", Fixability: "fixable by you", Outcome: "resumed", Pos: pos, Compile: c,
-		Explanation: "The branch needs a number, and the graph holds only a recipe for it.",
+		Explanation: "The branch needs a number, and the graph holds only how it is computed.",
 		Hints:       []string{"Use torch.Where instead of the branch.", "Compute the condition outside the compiled function."},
 		Stack:       []logs.Pos{at(14, "main", "out := m.Forward(img)"), at(31, "Model.Forward", "h = d.Forward(h, b)"), pos},
 		Value: []logs.Pos{at(41, "b (argument 1)", ""), at(52, "Sum()", "b.Sum()"), at(52, "Lt(0)", ".Lt(0)"),

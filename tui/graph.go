@@ -215,7 +215,7 @@ func graphTable(d *doc, g *explain.Graph, nodes []explain.GraphNode) {
 }
 
 // nodePlace is a node's line of the program in a column of w cells: without its
-// folders where its code would not stand beside it, and never without its number.
+// folders where its code would not fit beside it, and never without its number.
 func nodePlace(sc *scene, n *explain.GraphNode, w int) string {
 	code := theme.Width(strings.TrimSpace(n.Pos.Code))
 	return sc.placeIn(n.Pos, max(12, min(w, max(w/2, w-code-2))))
@@ -366,7 +366,7 @@ func graphDrawing(d *doc, g *explain.Graph, nodes []explain.GraphNode) {
 	})
 }
 
-// drawnColumns are the widths of what stands beside the rails.
+// drawnColumns are the widths of what is beside the rails.
 type drawnColumns struct{ target, shape, place int }
 
 // drawingColumns shares the cells after the rails and the name of 16: the line of

@@ -355,7 +355,7 @@ func publicFunction(fr *explain.Frame) bool {
 }
 
 // isLearningRate knows the number that schedulers change within an optimizer: it is
-// the program's, though the guard stands in the framework.
+// the program's, though the guard is in the framework.
 func isLearningRate(g *explain.GuardFailure) bool {
 	return strings.Contains(g.Source, "param_groups") && strings.HasSuffix(g.Source, "['lr']") ||
 		strings.Contains(g.Source, ".groups[") && hasWord(g.Source, "Lr")

@@ -90,7 +90,7 @@ func (x resumeIndex) resumes(base *explain.Frame) *resumesOf {
 	return known
 }
 
-// followers are the parts that our engine says go on behind a break of c; a branch goes
+// followers are the parts that our engine says go on after a break of c; a branch goes
 // on in several, of which the first is its follower.
 func (x resumeIndex) followers(fr *explain.Frame, c *explain.Compile) []*explain.Frame {
 	base := fr
@@ -100,7 +100,7 @@ func (x resumeIndex) followers(fr *explain.Frame, c *explain.Compile) []*explain
 	return x.resumes(base).byFrom[[2]int{c.ID.Frame, c.ID.Compile}]
 }
 
-// resumesAt finds the parts that go on behind a break: the resume frames of the same
+// resumesAt finds the parts that go on after a break: the resume frames of the same
 // function at the line where this function was left. A branch has one for each side.
 func (x resumeIndex) resumesAt(fr *explain.Frame, b *explain.Break) []*explain.Frame {
 	base := fr

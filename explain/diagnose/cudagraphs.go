@@ -50,7 +50,7 @@ func ReadCudaGraphNote(text string) (n cudaGraphNote, ok bool) {
 	return n, true
 }
 
-// cudaGraphWeight puts them behind what takes seconds.
+// cudaGraphWeight puts them after what takes seconds.
 const cudaGraphWeight = 1
 
 // cudaGraphWords put PyTorch's reasons in plainer words where they need some, by how they

@@ -81,7 +81,7 @@ func TestSizesThatCannotBeOpen(t *testing.T) {
 	}
 }
 
-// TestKernelsCalledTwice: a kernel that a wrapper calls several times stands for the
+// TestKernelsCalledTwice: a kernel that a wrapper calls several times counts as the
 // lines of all its calls; the list of another artifact takes the place of the first.
 func TestKernelsCalledTwice(t *testing.T) {
 	f := New(nil)
@@ -120,7 +120,7 @@ func TestDearestRecompilesFirst(t *testing.T) {
 	for _, name := range []string{"  limited limited.py", "  dear dear.py", "  dear from line 3 on", "  often often.py"} {
 		at := strings.Index(b.String(), name)
 		if at < last {
-			t.Errorf("%s stands at %d, behind %d", name, at, last)
+			t.Errorf("%s is at %d, after %d", name, at, last)
 		}
 		last = at
 	}

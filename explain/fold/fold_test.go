@@ -207,7 +207,7 @@ func snapshotsOf(t *testing.T, path string, every int) {
 		}
 	}
 	if a, b := f.Snapshot(), f.Snapshot(); a != b {
-		t.Error("without new records a snapshot is made anew")
+		t.Error("without new records a snapshot is made again")
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // Follow folds a growing store until ctx ends or the store does. also, if not nil,
-// gets every record behind the fold.
+// gets every record after the fold.
 func Follow(ctx context.Context, st *logs.Store, f *Fold, also func(*logs.Record)) error {
 	each := f.Add
 	if also != nil {

@@ -24,7 +24,7 @@ func fusionLog(t *testing.T, lines ...string) *explain.Fusion {
 }
 
 // TestSchedulerNodesHaveOperators: PyTorch's scheduler numbers its nodes; what each
-// computes stands in its list of candidates.
+// computes is in its list of candidates.
 func TestSchedulerNodesHaveOperators(t *testing.T) {
 	fu := fusionLog(t,
 		"===== attempting fusion (1/10): 5 nodes =====", "fuse_nodes_once, candidates:",

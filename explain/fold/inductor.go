@@ -249,7 +249,7 @@ func nodeMappings(f *Fold, r *logs.Record) {
 }
 
 // readLists takes the lists of one artifact. A kernel that is called several times
-// has one for each call, told apart by a number behind its name: here it has them all.
+// has one for each call, told apart by a number after its name: here it has them all.
 func (f *Fold) readLists(v []byte, into map[string][]string) {
 	seen := map[string]bool{}
 	logs.EachField(v, func(k, list []byte) bool {

@@ -60,7 +60,7 @@ func TestNumbersAddUp(t *testing.T) {
 			own += fr.Sum().Graphs
 		}
 		if own+graphs > n.Graphs {
-			t.Errorf("%s: %d graphs of functions, %d behind breaks, %d in all", path, own, graphs, n.Graphs)
+			t.Errorf("%s: %d graphs of functions, %d after breaks, %d in all", path, own, graphs, n.Graphs)
 		}
 		limits := 0
 		for _, rc := range r.Recompiles {

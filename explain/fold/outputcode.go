@@ -22,7 +22,7 @@ type codeKernel struct {
 	reason     string
 }
 
-// kernelHead is what stands in the comment above a kernel.
+// kernelHead is what is in the comment above a kernel.
 type kernelHead struct {
 	ops, nodes, aten []string
 	line             int

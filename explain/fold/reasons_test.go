@@ -31,7 +31,7 @@ func TestJoinedReasons(t *testing.T) {
 	}
 }
 
-// TestReasonsOfParameters: what PyTorch suggests behind a reason is no part of the value.
+// TestReasonsOfParameters: what PyTorch suggests after a reason is no part of the value.
 func TestReasonsOfParameters(t *testing.T) {
 	const tail = ". Guard failed on a parameter, consider using torch._dynamo.config.force_parameter_static_shapes = False to allow " +
 		"dynamism on parameters."

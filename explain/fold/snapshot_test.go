@@ -31,9 +31,9 @@ func TestOutcomeWithoutMetrics(t *testing.T) {
 		{"later stages alone", &compile{stages: stages}, explain.Compiled},
 		{"code alone", &compile{Compile: explain.Compile{Outputs: []*explain.OutputCode{{}}}}, explain.Compiled},
 		{"guards alone", &compile{guarded: true}, explain.Empty},
-		{"guards behind a break", &compile{guarded: true, Compile: explain.Compile{Breaks: brk("skipped")}}, explain.Empty},
+		{"guards after a break", &compile{guarded: true, Compile: explain.Compile{Breaks: brk("skipped")}}, explain.Empty},
 		{"break that gave the frame up", &compile{Compile: explain.Compile{Breaks: brk("skipped")}}, explain.Skipped},
-		{"break that it went on behind", &compile{Compile: explain.Compile{Breaks: append(brk("skipped"), brk("resumed")...)}},
+		{"break that it went on after", &compile{Compile: explain.Compile{Breaks: append(brk("skipped"), brk("resumed")...)}},
 			explain.Compiled},
 	} {
 		if got := c.c.guess(); got != c.want {

@@ -103,7 +103,7 @@ func TestSumOfAFolder(t *testing.T) {
 }
 
 // TestTimesOfAnExport: the clock of the log has no zone, and an export has no duration of
-// its own: alone or behind another file, by day or over midnight, it takes what its
+// its own: alone or after another file, by day or over midnight, it takes what its
 // records say.
 func TestTimesOfAnExport(t *testing.T) {
 	export := "../testdata/traces/pytorch-2.15/export_aoti.log.zst"
@@ -117,7 +117,7 @@ func TestTimesOfAnExport(t *testing.T) {
 			}
 		}
 		if strings.Join(got, " ") != "35 s" {
-			t.Errorf("behind %s: %v", before, got)
+			t.Errorf("after %s: %v", before, got)
 		}
 	}
 }

@@ -283,7 +283,7 @@ func sharedData(f *Fold, fu *explain.Fusion, line string) {
 	fu.Scores[a+"\x00"+b] = int64(numberBefore(rest, " shared"))
 }
 
-// numberBefore reads the number that stands in front of a word.
+// numberBefore reads the number in front of a word.
 func numberBefore(s, word string) int {
 	i := strings.Index(s, word)
 	if i < 0 {

@@ -103,10 +103,10 @@ var handCounts = map[string]counts{
 	// 20 functions. A function with a break that resumes makes two frames.
 	//   pr 2, br 2 (the branch not taken is never compiled), item 2,
 	//   nest: nest, inner, resume of inner, resume of nest = 4, asrt 1, tm 2,
-	//   nz 2, loop 1, tr 1, io: io and one resume behind open and one behind
+	//   nz 2, loop 1, tr 1, io: io and one resume after open and one after
 	//   read = 3, ctx 2, dis 2, tl 1 (fails in the resumed Python code),
-	//   wn: wn, resumes behind warnings.warn, in getLogger's comparison and
-	//   behind the logger = 4, sl 2, os 2, dp 1, err 1: 35. (gen is a
+	//   wn: wn, resumes after warnings.warn, in getLogger's comparison and
+	//   after the logger = 4, sl 2, os 2, dp 1, err 1: 35. (gen is a
 	//   generator and is never compiled.)
 	// Breaks: pr, br, item, nest and inner meet the same graph_break = 2, tm,
 	//   nz, loop, tr, io 2 (open, read), ctx, dis, tl, wn 3 (warn, a
@@ -117,9 +117,9 @@ var handCounts = map[string]counts{
 
 	// Frames: nested off: outer, mid, leaf, their three resumes, and the second
 	//   call's resume = 7; nested on: outer and two resumes = 3; br: itself and
-	//   the resumes behind line 31, behind the first and the second operand of
+	//   the resumes after line 31, after the first and the second operand of
 	//   the or in line 32 = 4; eogb 1; comp: comp, <listcomp>, resume = 3;
-	//   fstr 1; storeattr 1 (nothing left behind the last set); logwarn 2;
+	//   fstr 1; storeattr 1 (nothing left after the last set); logwarn 2;
 	//   side 2; dis 2; trywrap 1; withno 2; fg 1; empty 1; step 1; skip 1: 33.
 	// Breaks: the print of leaf under 4 frames with nesting off, under 2 with
 	//   it on; br 31, 32, 32; comp and <listcomp> the same print; fstr,
@@ -130,7 +130,7 @@ var handCounts = map[string]counts{
 	//   lose their frames.
 	"pytorch-2.15/nested_gb.log": {33, 20, 13, 0, 7},
 
-	// Frames: fl 1; dl 3 (itself, and a resume of each kind behind the test);
+	// Frames: fl 1; dl 3 (itself, and a resume of each kind after the test);
 	//   calls, inner, resume of inner = 3, the same again with nesting = 3;
 	//   noresume 2; tr 1; gen 1; gen under fullgraph 1; unb 1; guard_dd 2;
 	//   guard_dd under fullgraph 1; nothing 1: 20.
@@ -141,8 +141,8 @@ var handCounts = map[string]counts{
 	//   under fullgraph raise.
 	"pytorch-2.15/loops.log": {20, 11, 7, 0, 7},
 
-	// Frames: forward; loss_fn and the resume behind its branch; step; the
-	//   optimizer's wrapper and the resume behind it; Adam's step: 7.
+	// Frames: forward; loss_fn and the resume after its branch; step; the
+	//   optimizer's wrapper and the resume after it; Adam's step: 7.
 	// Breaks: the branch, in both compiles of loss_fn; the optimizer's own
 	//   graph_break, seen from step and from wrapper: 4 at 2 places.
 	// Recompiles: the last batch is smaller, for forward and for loss_fn.
@@ -175,10 +175,10 @@ var handCounts = map[string]counts{
 	//   the reset, when its sizes may be open; r: 9.
 	// Breaks: unb asks a size that is marked unbacked; nonzero.
 	// Recompiles: f beyond 16; dyn, whose second dimension is marked; static for 3, 4 and
-	//   5; r behind a first call with 4: 6. dyn's fails: its code needs the size 8.
+	//   5; r after a first call with 4: 6. dyn's fails: its code needs the size 8.
 	"pytorch-2.15/marks.log": {9, 2, 2, 6, 1},
 
-	// Frames: a, which may not break; b, helper and the resumes behind helper, in b twice;
+	// Frames: a, which may not break; b, helper and the resumes after helper, in b twice;
 	//   deep and its resume with nesting; deep, mid, leaf and a resume of each without;
 	//   full; the lambda: 1 + 5 + 2 + 6 + 1 + 1 = 16.
 	// Breaks: the print, in b, in helper and in b's first resume; the branch in deep with
@@ -220,12 +220,12 @@ var handCounts = map[string]counts{
 	"pytorch-2.15/custom_op.log": {3, 0, 0, 0, 1},
 
 	// Frames: each of the 16 functions, of which clipped, scaled, shown, picked,
-	//   logged, calls_third, listed, warned and opened go on behind a break once and
+	//   logged, calls_third, listed, warned and opened go on after a break once and
 	//   timed twice = 11; nested, with helper, which it calls, and a resume of each =
 	//   3 more: 30. (guarded, within and looped lose their frame, numpy_out is whole,
 	//   wrong fails.)
 	// Breaks: one in each but numpy_out and wrong, and one more in timed (the second
-	//   reading of the clock), in opened (the context manager behind open) and for
+	//   reading of the clock), in opened (the context manager after open) and for
 	//   helper, which breaks on its own as well: 17, of which that of helper is the
 	//   print that nested met: 16 places.
 	// Failures: guarded, within and what is left of opened cannot go on; wrong.
@@ -251,7 +251,7 @@ var handCounts = map[string]counts{
 	"pytorch-2.7/crash.log": {13, 4, 3, 7, 8},
 
 	// The second run, with a backward pass from the cache, which this release traces:
-	//   step, the resume behind backward(), cast of typing, and the 10 parts of the
+	//   step, the resume after backward(), cast of typing, and the 10 parts of the
 	//   wrapper's call, which has 9 calls that break.
 	// Breaks: backward() and those 9, which are folded: nobody wrote those lines.
 	"pytorch-2.7/warm_cache.log": {13, 10, 10, 0, 0},
@@ -274,7 +274,7 @@ var handCounts = map[string]counts{
 
 	// Each rank: inner (the wrapper of the call), helper and __init__ of
 	//   contextlib, a resume of __init__, forward = 5; rank 1 has the resume
-	//   behind its print too: 11.
+	//   after its print too: 11.
 	// Breaks: DDP's logger in both compiles of inner and contextlib twice = 4 a
 	//   rank; the print of rank 1 in both compiles of forward: 10. Places:
 	//   distributed.py, contextlib.py, line 11 = 3.

@@ -32,13 +32,13 @@ func TestWrapperAdvice(t *testing.T) {
 			t.Errorf("%s: no %q in\n%s", file, want, got)
 		}
 	}
-	// There the model has a forward of its own, which is compiled behind the wrapper.
+	// There the model has a forward of its own, which is compiled after the wrapper.
 	if got := advices(report(t, "../testdata/traces/pytorch-2.15/ddp_train")); strings.Contains(got, "nothing of this call") {
 		t.Errorf("ddp_train: %s", got)
 	}
 }
 
-// TestWrapperThatReachesTheModel: where a function of the program's own broke behind the
+// TestWrapperThatReachesTheModel: where a function of the program's own broke after the
 // wrapper, it was reached, graph or no graph.
 func TestWrapperThatReachesTheModel(t *testing.T) {
 	const torch = "/v/lib/python3.11/site-packages/torch/_dynamo/external_utils.py"
@@ -50,7 +50,7 @@ func TestWrapperThatReachesTheModel(t *testing.T) {
 	b := &explain.Break{Pos: posAt(torch, 68), Stack: []logs.Pos{posAt(ddp, 1779)}, Noise: true, Compile: c}
 	r := &explain.Report{Frames: []*explain.Frame{inner}, Breaks: []*explain.BreakGroup{{Lead: b, Breaks: []*explain.Break{b}}}}
 	if got := diagnose.WrapperAdvice(r); len(got) != 1 {
-		t.Fatalf("%d advices on a wrapper behind which nothing comes", len(got))
+		t.Fatalf("%d advices on a wrapper after which nothing comes", len(got))
 	}
 	forward := &explain.Frame{Name: "forward", Pos: posAt("/w/ddp.py", 15), Status: explain.Skipped}
 	forward.Compiles = []*explain.Compile{{Frame: forward, Status: explain.Skipped, Stack: call}}

@@ -70,7 +70,7 @@ func strictChrome(text []byte) (slices int, err error) {
 				stack = stack[:len(stack)-1]
 			}
 			if end := *e.TS + *e.Dur; len(stack) > 0 && end > stack[len(stack)-1]+1e-6 {
-				return slices, fmt.Errorf("slice %d (%s) of %v ends at %v, behind the one around it at %v", i, *e.Name, t, end,
+				return slices, fmt.Errorf("slice %d (%s) of %v ends at %v, after the one around it at %v", i, *e.Name, t, end,
 					stack[len(stack)-1])
 			}
 			open[t] = append(stack, *e.TS+*e.Dur)
@@ -102,7 +102,7 @@ func TestChromeTraceIsStrict(t *testing.T) {
 	}
 }
 
-// TestChromeLanes: what overlaps stands in lanes of its own, names of any bytes are
+// TestChromeLanes: what overlaps is put in lanes of its own, names of any bytes are
 // JSON, and more than there are lanes is cut.
 func TestChromeLanes(t *testing.T) {
 	start := time.Unix(1_800_000_000, 0)

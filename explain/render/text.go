@@ -468,7 +468,7 @@ func (t *TextWriter) frames(r *explain.Report) {
 // frameColumn is the width of the column of functions.
 const frameColumn = 44
 
-// withPlace puts a place behind a name; folders go where they do not fit.
+// withPlace puts a place after a name; folders go where they do not fit.
 func (t *TextWriter) withPlace(name string, p logs.Pos, width int) string {
 	if s := name + " " + t.names.At(p); utf8.RuneCountInString(s) <= width {
 		return s

@@ -175,7 +175,7 @@ func AfterFixes(hunks, written []explain.Hunk) ([]explain.Hunk, error) {
 }
 
 // ApplyRewrite makes the changes of a rewrite and returns the new file. It fails with
-// ErrChanged where other lines stand in one of its places.
+// ErrChanged where other lines are in one of its places.
 func ApplyRewrite(lines []string, hunks []explain.Hunk) ([]string, error) {
 	out, err := lines, error(nil)
 	for i := len(hunks) - 1; i >= 0; i-- { // from the end: lines above keep their numbers

@@ -176,7 +176,7 @@ func (s *session) doctor() error {
 	cc, version := backends.Compiler()
 	line(
 		cc != "", "C compiler", strings.TrimSpace(cc+"  "+version),
-		"install gcc or clang, or set CC: without it graphs run on the plain executor, which is slower",
+		"install gcc or clang, or set CC: without it graphs run in the interpreter, which is slower",
 	)
 	root, err := runsRoot()
 	line(err == nil && writable(root), "run folder", root, "cannot be written: set XDG_STATE_HOME")

@@ -188,7 +188,7 @@ func TestClone(t *testing.T) {
 }
 
 // TestRebuild builds a stack of two frames by hand, returns a value from the
-// upper one and lets the host go on: what a resume behind a break does.
+// upper one and lets the host go on: what a resume after a break does.
 func TestRebuild(t *testing.T) {
 	in := loadText(t, stepProgram, Config{})
 	fn := in.Prog.Main.Func("outer")

@@ -214,7 +214,7 @@ func (b *builder) jump(from *ssa.BasicBlock, succ int) op {
 	}
 }
 
-// target is a jump with its phis done: pc is behind them.
+// target is a jump with its phis done: pc is after them.
 type target struct {
 	pc   int
 	pred int

@@ -14,7 +14,7 @@ import (
 // This file compiles a function: it lays out the registers and makes one
 // closure for each instruction.
 
-// op runs one instruction of f, whose PC already points behind it, and returns
+// op runs one instruction of f, whose PC already points past it, and returns
 // the frame that runs next.
 type op func(f *Frame) *Frame
 
@@ -28,7 +28,7 @@ type Code struct {
 	id      int
 	ready   atomic.Bool
 	mu      sync.Mutex
-	fast    []op // as ops, but a jump does the work of the phis behind it
+	fast    []op // as ops, but a jump does the work of the phis after it
 	ops     []op
 	blocks  []int // pc of each block
 	index   map[ssa.Instruction]int
@@ -242,7 +242,7 @@ type layouter struct {
 func (l *layouter) add(ti *typeInfo, set func(uintptr)) {
 	g := groupOf(ti)
 	if g == groupNone {
-		set(0) // a pointer behind the last register would be one to the next object
+		set(0) // a pointer past the last register would be one to the next object
 		return
 	}
 	l.groups[g] = append(l.groups[g], placed{ti, set})

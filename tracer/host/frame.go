@@ -239,7 +239,7 @@ func (f *Frame) CallSite() ssa.CallInstruction {
 	return c
 }
 
-// Deferred reports whether f runs a deferred call: what comes behind its return
+// Deferred reports whether f runs a deferred call: what comes after its return
 // (more deferred calls, a panic that goes on) belongs to the run loop.
 func (f *Frame) Deferred() bool { return f.deferFor != nil }
 

@@ -134,7 +134,7 @@ func TestPooledFramesHoldNothing(t *testing.T) {
 }
 
 // TestResliceAtTheEnd: an empty slice at the end of an array must not point
-// behind it, where another object may begin.
+// after it, where another object may begin.
 func TestResliceAtTheEnd(t *testing.T) {
 	s := []int{1, 2, 3}
 	h := *(*sliceHeader)(unsafe.Pointer(&s))

@@ -7,7 +7,7 @@ import (
 )
 
 // childEnv makes the test binary run a program instead of the tests: tests that
-// look at exit codes and fatal errors start it anew.
+// look at exit codes and fatal errors start it again.
 const childEnv = "TCDBG_HOST_CHILD"
 
 func TestMain(m *testing.M) {

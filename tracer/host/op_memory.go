@@ -282,7 +282,7 @@ func reslice(f *Frame, h sliceHeader, size uintptr, lo, hi, max func(*Frame) int
 		s = s[l:r:max(f)]
 	}
 	out := sliceHeader{h.data, len(s), cap(s)}
-	if out.cap > 0 { // else the pointer would be one behind the array
+	if out.cap > 0 { // else the pointer would be one past the array
 		out.data = unsafe.Add(h.data, uintptr(l)*size)
 	}
 	return out

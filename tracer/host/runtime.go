@@ -31,13 +31,13 @@ type places struct {
 	funcs map[*ssa.Function]*runtimeFunc
 }
 
-// runtimeFunc stands behind a *runtime.Func of the program.
+// runtimeFunc is what is behind a *runtime.Func of the program.
 type runtimeFunc struct {
 	entry  stackEntry
 	native *runtime.Func // of compiled code; entry is empty
 }
 
-// runtimeFrames stands behind a *runtime.Frames of the program.
+// runtimeFrames is what is behind a *runtime.Frames of the program.
 type runtimeFrames struct{ pcs []uintptr }
 
 func pcOf(in *Interp, e stackEntry) uintptr {
@@ -67,7 +67,7 @@ func placeOf(in *Interp, pc uintptr) (stackEntry, bool) {
 	return p.list[(pc-pcBase)/pcStep], true
 }
 
-// userVisible reports whether a function stands in traces: wrappers do not.
+// userVisible reports whether a function is shown in traces: wrappers do not.
 func userVisible(fn *ssa.Function) bool {
 	return fn.Synthetic == "" || fn.Name() == "init" || strings.HasPrefix(fn.Synthetic, "instance of") ||
 		strings.HasPrefix(fn.Synthetic, "range-over-func")

@@ -225,7 +225,7 @@ func (p *Program) SourceLine(file string, line int) string {
 
 // Pos returns where an instruction stands: its own position, else that of the
 // previous instruction of its block, else the next one's. The head of a range loop
-// stands at its for, else where its body begins, which is with the element.
+// is at its for, else where its body begins, which is with the element.
 func (p *Program) Pos(in ssa.Instruction) token.Position {
 	if in.Pos().IsValid() {
 		return p.Fset.Position(in.Pos())
