@@ -82,6 +82,10 @@ func NearestFirst(rc *Recompile) {
 			return
 		}
 	}
+	if i := slices.IndexFunc(list, func(g GuardFailure) bool { return passesTheOther(rc, &list[0], &g) }); i > 0 {
+		putFirst(list, i)
+		return
+	}
 	newest := rc.Entry(&list[0])
 	if newest == nil || newest.Recompile == nil {
 		return
@@ -94,12 +98,34 @@ func NearestFirst(rc *Recompile) {
 	}
 	for i := range list {
 		if g := &list[i]; madeFor[g.Entry] && (g.Kind != list[0].Kind || g.Source != list[0].Source) {
-			nearest := *g
-			copy(list[1:i+1], list[:i])
-			list[0] = nearest
+			putFirst(list, i)
 			return
 		}
 	}
+}
+
+func putFirst(list []GuardFailure, i int) {
+	g := list[i]
+	copy(list[1:i+1], list[:i])
+	list[0] = g
+}
+
+// passesTheOther says whether the entry of a check was made because a call failed the first
+// one as this call did, of which there are two outcomes: what is empty in one entry is not in
+// the other, so that the other one lacks what changed.
+func passesTheOther(rc *Recompile, first, g *GuardFailure) bool {
+	switch first.Expected {
+	case "false", "true", "False", "True":
+	default:
+		return false
+	}
+	entry := rc.Entry(g)
+	if entry == nil || entry.Recompile == nil || g.Kind == first.Kind && g.Source == first.Source {
+		return false
+	}
+	return slices.ContainsFunc(entry.Recompile.Failures, func(o GuardFailure) bool {
+		return o.Entry == first.Entry && o.Kind == first.Kind && o.Source == first.Source
+	})
 }
 
 // OwnKindFirst puts the newest entry first that is for calls of the same kind as this one,

@@ -47,6 +47,15 @@ func TestNearestEntryTellsTheCause(t *testing.T) {
 			{"0/1: len(calls) == 2", "0/0: len(calls) == 1"},
 			{"0/2: len(calls) == 3", "0/1: len(calls) == 2", "0/0: tensor 'x' size mismatch at index 0. expected 8, actual 9"},
 		}, []string{"calls", "calls", "calls"}},
+		{"a dict that is filled, and what it holds", [][]string{
+			{"0/0: not self.rows"},
+			{"0/1: len(self.rows['score']) == 1", "0/0: not self.rows"},
+			{"0/0: not self.rows", "0/2: len(self.rows['score']) == 2", "0/1: self.rows['score'][0] == 1.5"},
+		}, []string{"self.rows", "self.rows['score']", "self.rows['score']"}},
+		{"three names", [][]string{
+			{"0/0: name == 'a'"},
+			{"0/0: name == 'a'", "0/1: tensor 'x' size mismatch at index 0. expected 8, actual 9"},
+		}, []string{"name", "name"}},
 		{"an entry that is gone", [][]string{
 			{"0/7: self.training == True", "0/0: tensor 'x' size mismatch at index 0. expected 8, actual 9"},
 		}, []string{"self.training"}},
