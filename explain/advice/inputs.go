@@ -24,8 +24,14 @@ var inputs = []Row{
 	{
 		ID: "no-entry", Kind: Recompile, Effect: Removes, Follows: true,
 		Pattern: "the compile after a change ends at a graph break that leaves no entry, so that the next call compiles again",
-		When:    func(f *Finding) bool { return f.NoEntry != "" && f.Often && f.Name != "" },
+		When:    func(f *Finding) bool { return f.NoEntry != "" && f.Name != "" },
 		Text: func(f *Finding) string {
+			if !f.Often { // whether further calls compile again has not been seen
+				return fmt.Sprintf(
+					"%s changed, and this compile ends at the graph break at %s and leaves no entry: remove that break first",
+					f.Name, f.NoEntry,
+				)
+			}
 			return fmt.Sprintf(
 				"%s changed, and the compiles after it end at the graph break at %s and leave no entry, so that further calls "+
 					"compile again: remove that break first",

@@ -181,7 +181,7 @@ var programFacts = map[string][]programFact{
 		{breaks.IdentityChanged, 0, "flex_attention", 1, "block_mask.mask_mod.__code__", "make each once"},
 		{breaks.ClosureChanged, 0, "flex_attention", 1, "n, expected 16", ""},
 		{breaks.NoneChanged, 0, "flex_attention", 1, "score_mod", "two entries"},
-		{breaks.GlobalStateChanged, 0, "flex_attention", 1, "grad_mode", "for each setting"},
+		{breaks.GlobalStateChanged, 0, "flex_attention", 1, "grad_mode", "leaves no entry"},
 	},
 	"unet": {
 		{"GB0170", 59, "step", 11, "branch on a tensor", "torch.where"},
