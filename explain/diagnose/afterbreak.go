@@ -17,6 +17,12 @@ import (
 // that a compiled one calls, which is a part of that one's graph when the break is gone, nothing
 // is said.
 func afterBreak(f *advice.Finding, rc *explain.Recompile, g *explain.GuardFailure, x *explain.TraceFacts) {
+	if g.Kind == breaks.SizeChanged && lengthAcross(rc.Compile, g.Actual) {
+		if name := explain.PlainSource(g.Source); f.OwnArgument == "" && f.CutBy != "" && !strings.HasPrefix(name, "__") {
+			f.MayBeArgument = name // what is left of it depends on what is made of the list then
+		}
+		return
+	}
 	if f.OfArgument = OfArgument(rc, g, f.Changed); f.OfArgument != "" || f.CutBy == "" || g.Kind != breaks.SizeChanged {
 		return
 	}

@@ -80,6 +80,21 @@ func filled(rc *explain.Recompile, g *explain.GuardFailure) (name, line string) 
 	return "", ""
 }
 
+// lengthAcross says whether a list that a graph break hands to the rest of its function, as
+// x.tolist() does, has as many elements as a size: a tensor that is made of it there has the
+// size as a constant, and with the break the list goes.
+func lengthAcross(c *explain.Compile, size string) bool {
+	if c.Guards == nil {
+		return false
+	}
+	across := false
+	explain.WalkGuards(c.Guards.Root(), func(n *explain.GuardNode) {
+		name := explain.PlainSource(n.Source)
+		across = across || n.Kind == "LENGTH_CHECK" && strings.HasPrefix(name, "___stack") && strings.HasSuffix(n.Text, ") == "+size)
+	})
+	return across
+}
+
 // DictLength reads the length that a guard on a dict demands, "len(d) == 2" or "not d".
 func DictLength(guard string) (n int, ok bool) {
 	if strings.HasPrefix(guard, "not ") {

@@ -523,7 +523,8 @@ func numberFacts(f *advice.Finding, rc *explain.Recompile, g *explain.GuardFailu
 		}
 		if _, _, size := explain.SizeOf(explain.PlainSource(s.Source)); size && s.Specialized != "" && s.Hint == g.Actual &&
 			g.Kind == breaks.SizeChanged {
-			if _, at := numberState(rc.Compile, s); at.File != "" && !explain.FrameworkFile(at.File) {
+			_, at := numberState(rc.Compile, s)
+			if at.File != "" && !explain.FrameworkFile(at.File) && !lengthAcross(rc.Compile, g.Actual) {
 				f.NeededAt = ShortPlace(at.File, at.Line)
 			}
 		}

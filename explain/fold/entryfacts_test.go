@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"strings"
 	"testing"
 
 	"tcdbg/explain"
@@ -95,5 +96,40 @@ func TestAnArgumentAskedForAfterTheBreak(t *testing.T) {
 	}
 	if g.Source = "L['y']"; diagnose.OwnArgument(rc, g, source(lines)) != "" {
 		t.Error("a local is taken for an argument")
+	}
+}
+
+// A size that equals the length of a list which a break hands on is a constant for as long as the
+// break is there: no line needs it as a number. Of a list that is an argument it stays one.
+func TestASizeThatAListAcrossTheBreakFixes(t *testing.T) {
+	const file = "/m/kge.py"
+	lines := []string{"def step(pos, neg):", "    w = torch.tensor(pos.tolist())", "    return (w * neg).sum()"}
+	at := logs.Pos{File: file, Line: 2, Func: "step", Code: "w = torch.tensor(pos.tolist())"}
+	for length, needed := range map[string]string{
+		"len(L['___stack0']) == 12": "", "len(L['___stack0']) == 16": "kge.py:3", "len(L['names']) == 12": "kge.py:3",
+	} {
+		source, _, _ := strings.Cut(strings.TrimPrefix(length, "len("), ")")
+		root := &explain.GuardNode{Children: []*explain.GuardNode{{Kind: "LENGTH_CHECK", Source: source, Text: length}}}
+		whole := &explain.Frame{Name: "step", Pos: logs.Pos{File: file, Line: 1}, Compiles: []*explain.Compile{
+			{Breaks: []*explain.Break{{Pos: at, Stack: []logs.Pos{at}}}},
+		}}
+		rest := &explain.Frame{Name: "torch_dynamo_resume_in_step_at_2", Pos: logs.Pos{File: file, Line: 2}, Parent: whole}
+		rc := &explain.Recompile{
+			Compile: &explain.Compile{
+				Frame: rest, Status: explain.Compiled,
+				Guards: &explain.GuardTree{Load: func() *explain.GuardNode { return root }},
+			},
+			Failures: []explain.GuardFailure{{Kind: breaks.SizeChanged, Source: "L['neg']", Expected: "16", Actual: "12"}},
+		}
+		x := &explain.TraceFacts{
+			Any: true, Symbols: map[explain.ID][]*explain.Symbol{rc.Compile.ID: {{
+				Name: "s1", Source: "L['neg'].size()[0]", Hint: "12", Specialized: "12", Pos: logs.Pos{File: file, Line: 3, Func: "step"},
+			}}},
+			Source: &explain.Source{Files: map[string][]string{}, Read: func(string) ([]string, error) { return lines, nil }},
+		}
+		f := diagnose.RecompileFinding(rc, x)
+		if f.NeededAt != needed || needed == "" && (f.OwnArgument != "neg" || f.OfArgument != "") {
+			t.Errorf("%s: needed at %q, argument %q %q", length, f.NeededAt, f.OwnArgument, f.OfArgument)
+		}
 	}
 }
