@@ -180,6 +180,13 @@ func TestCompilesThatLeaveNoEntryAreNotNormal(t *testing.T) {
 			t.Errorf("no entry for %q: row %q, want %q", at, row.ID, want)
 		}
 	}
+	// seen once or twice, it is no more normal, but what further calls do is not known
+	f = Finding{Kind: Recompile, Guard: breaks.AttributeChanged, Name: "(self.step % 4)", Expected: "!= 0", Number: Branched}
+	for at, want := range map[string]string{"": "is normal", "gan.py:101": "leaves no entry: remove that break first"} {
+		if f.NoEntry = at; !has(textOf(t, &f), want) || has(textOf(t, &f), "further calls") {
+			t.Errorf("once, no entry for %q: %s", at, textOf(t, &f))
+		}
+	}
 }
 
 // A number that later lines keep in an object is no tensor to go on with: it and what is
@@ -271,6 +278,21 @@ func TestAListThatALaterLineRunsOver(t *testing.T) {
 			if row, _ := For(&f); row.ID != other {
 				t.Errorf("%s, %q: row %q, want %q", code, later, row.ID, other)
 			}
+		}
+	}
+}
+
+// A list that is unpacked is numbers from there on; what is set at an index is one value.
+func TestAListThatIsUnpacked(t *testing.T) {
+	for line, want := range map[string]string{
+		"h, r, t = batch[i].tolist()":   "tolist-numbers",
+		"top, _ = self.boxes.tolist()":  "tolist-numbers",
+		"row = batch[i].tolist()":       "",
+		"out[i, j] = batch[i].tolist()": "",
+	} {
+		f := Finding{Kind: Break, Code: breaks.DataDependentOperator, Context: "aten._local_scalar_dense.default", Line: line}
+		if row, _ := For(&f); row.ID != want {
+			t.Errorf("%q: row %q, want %q", line, row.ID, want)
 		}
 	}
 }

@@ -495,9 +495,15 @@ func needsList(f *Finding) bool {
 			}
 		}
 	}
-	return has(f.Line, " for ") || opens(f.Line, "for") || has(
+	return has(f.Line, " for ") || opens(f.Line, "for") || unpacks(f.Line) || has(
 		before, "split(", "zip(", "enumerate(", "range(", "zeros(", "view(", "reshape(", "map(",
 	)
+}
+
+// unpacks says whether a line gives what it computes to several names: h, r, t = row.tolist().
+func unpacks(line string) bool {
+	targets, _, ok := strings.Cut(strings.TrimSpace(line), " = ")
+	return ok && strings.Contains(targets, ",") && !strings.ContainsAny(targets, "[(:")
 }
 
 // sizeLater says whether a later line of the function makes a size of the number that a line
