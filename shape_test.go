@@ -69,7 +69,7 @@ func checkShape(t *testing.T, counts map[string]int, bound int, listed []large, 
 		case i < 0 && n > bound:
 			t.Errorf("%s has %d %s, the bound is %d: part it", name, n, what, bound)
 		case i >= 0 && n > listed[i].n:
-			t.Errorf("%s has %d %s, %d more than are listed: rows may only get smaller", name, n, what, n-listed[i].n)
+			t.Errorf("%s has %d %s, %d more than are listed (%s): rows may only get smaller", name, n, what, n-listed[i].n, listed[i].why)
 		}
 	}
 	for _, l := range listed {

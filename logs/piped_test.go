@@ -101,7 +101,7 @@ func TestFollowOfAnOpenArchive(t *testing.T) {
 	_, _ = w.Write(b.Bytes())
 	_ = w.Flush() // its end does not come
 	in, out := io.Pipe()
-	defer out.Close()
+	defer func() { _ = out.Close() }()
 	st, err := Open([]string{"-"}, Options{Follow: true, Stdin: in})
 	if err != nil {
 		t.Fatal(err)

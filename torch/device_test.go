@@ -205,7 +205,7 @@ func retagged(t *testing.T, path, device string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer from.Close()
+	defer func() { _ = from.Close() }()
 	var out bytes.Buffer
 	to := zip.NewWriter(&out)
 	for _, f := range from.File {

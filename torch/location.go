@@ -50,6 +50,7 @@ func restored(tag string) (Device, error) {
 	case kind == "meta":
 		return ops.Meta, nil
 	case kind == "cuda" || kind == "xpu" || kind == "hpu":
+		//nolint:staticcheck // PyTorch's words, its full stop with them
 		return "", fmt.Errorf("Attempting to deserialize object on a %s device but torch.%s.is_available() is False. "+
 			"If you are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your "+
 			"storages to the CPU.", strings.ToUpper(kind), kind)

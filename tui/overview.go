@@ -115,7 +115,7 @@ func overviewRemark(sc *scene) theme.Line {
 
 // compilingNow says which function is being compiled and how far that is.
 func compilingNow(sc *scene) theme.Line {
-	phase, took, all := sc.compiling()
+	_, took, all := sc.compiling()
 	if all < longPhase {
 		return theme.L(theme.Faint, ranFor(sc))
 	}
@@ -125,11 +125,9 @@ func compilingNow(sc *scene) theme.Line {
 			what = f.Title() + " " + idText(p.ID) + " "
 		}
 	}
-	switch p.Name {
-	case "cc":
+	phase := "is compiling, in " + p.Name
+	if p.Name == "cc" {
 		phase = "is in the C compiler"
-	default:
-		phase = "is compiling, in " + p.Name
 	}
 	return theme.L(theme.Yellow, " "+theme.GlyphRunning+" "+what+phase+", for "+seconds(took)+" so far")
 }

@@ -41,7 +41,7 @@ func prove(python, only, cache string, verbose bool) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work)
+	defer func() { _ = os.RemoveAll(work) }() // a folder of ours below /tmp
 	r, err := startRunner(python, work, cache)
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func prove(python, only, cache string, verbose bool) error {
 	defer r.stop()
 	advice.ShowAll = true
 	out := bufio.NewWriter(os.Stdout)
-	defer out.Flush()
+	defer func() { _ = out.Flush() }() // a closed terminal has nobody to tell
 
 	outcomes := readOutcomes()
 	failed := 0
@@ -64,7 +64,9 @@ func prove(python, only, cache string, verbose bool) error {
 		}
 		if verbose || t.result != advice.Passed {
 			fmt.Fprintf(out, "%-24s %s\n%s", row.ID, t.result, t.detail())
-			out.Flush()
+			if err := out.Flush(); err != nil {
+				return err
+			}
 		}
 	}
 	cards, err := tryScorecard(r, pattern)

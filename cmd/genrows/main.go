@@ -32,7 +32,7 @@ func main() {
 			err = os.MkdirAll(filepath.Dir(path), 0o755)
 		}
 		if err == nil {
-			err = os.WriteFile(path, []byte(text), 0o644)
+			err = os.WriteFile(path, text, 0o644)
 		}
 	}
 	if err != nil {

@@ -177,8 +177,9 @@ func AfterFixes(hunks, written []explain.Hunk) ([]explain.Hunk, error) {
 // ApplyRewrite makes the changes of a rewrite and returns the new file. It fails with
 // ErrChanged where other lines are in one of its places.
 func ApplyRewrite(lines []string, hunks []explain.Hunk) ([]string, error) {
-	out, err := lines, error(nil)
+	out := lines
 	for i := len(hunks) - 1; i >= 0; i-- { // from the end: lines above keep their numbers
+		var err error
 		if out, err = ApplyFix(out, hunks[i].Line, hunks[i].Lines); err != nil {
 			return nil, err
 		}

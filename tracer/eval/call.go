@@ -200,7 +200,7 @@ func (bs builtins) builtin(in *ssa.Call, b *ssa.Builtin) {
 	case "print", "println":
 		breakAt(breaks.BuiltinPrint, "builtin %s", b.Name())
 	case "delete", "clear":
-		mapOps{bs.Trace}.mapDelete(in, args)
+		mapOps(bs).mapDelete(in, args)
 	case "ssa:wrapnilchk":
 		n := bs.tracked(args[0])
 		if n != nil {
@@ -217,7 +217,7 @@ func (bs builtins) builtin(in *ssa.Call, b *ssa.Builtin) {
 
 func (bs builtins) length(in *ssa.Call, x ssa.Value, which string) {
 	n := bs.tracked(x)
-	if _, isMap := x.Type().Underlying().(*types.Map); isMap && (mapOps{bs.Trace}).overlayOf(x, false) != nil {
+	if _, isMap := x.Type().Underlying().(*types.Map); isMap && mapOps(bs).overlayOf(x, false) != nil {
 		breakAt(breaks.MapMutation, "the length of a map that the compiled code has changed")
 	}
 	if _, isMap := x.Type().Underlying().(*types.Map); isMap {

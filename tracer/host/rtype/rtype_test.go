@@ -128,8 +128,8 @@ func TestLayout(t *testing.T) {
 	withMethods.three(nil)
 	type fields struct {
 		A int8
-		b *string
-		C [3]int `k:"v"`
+		b *string //nolint:unused // its descriptor is read
+		C [3]int  `k:"v"`
 	}
 	all := []reflect.Type{
 		reflect.TypeFor[int](), reflect.TypeFor[*fields](), reflect.TypeFor[[]string](), reflect.TypeFor[[3]*int](),

@@ -98,4 +98,6 @@ var unreachable = sync.OnceValue(func() unsafe.Pointer {
 })
 
 // slotCode is the entry points, one after the other; it is not called itself.
+//
+//nolint:unused // assembly takes its address
 func slotCode()
