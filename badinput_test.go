@@ -51,19 +51,29 @@ func TestProgramsThatFail(t *testing.T) {
 	}{
 		{"panic", "", `panic("bad luck")`, 2, []string{"panic: bad luck\n\ngoroutine 1 [running]:\nmain.main(...)\n", inMain}},
 		{"error", "", `panic(fmt.Errorf("wrapped: %w", os.ErrNotExist))`, 2, []string{"panic: ", "wrapped: file does not exist", inMain}},
-		{"nil map", `var m map[string]int; m["a"] = i`, "", 2,
-			[]string{"panic: assignment to entry in nil map\n", "main.step(...)", inStep, "main.main(...)"}},
-		{"index", `a := []int{1, 2}; fmt.Println(a[i])`, "", 2,
-			[]string{"panic: runtime error: index out of range [5] with length 2\n", "main.step(...)", inStep}},
+		{
+			"nil map", `var m map[string]int; m["a"] = i`, "", 2,
+			[]string{"panic: assignment to entry in nil map\n", "main.step(...)", inStep, "main.main(...)"},
+		},
+		{
+			"index", `a := []int{1, 2}; fmt.Println(a[i])`, "", 2,
+			[]string{"panic: runtime error: index out of range [5] with length 2\n", "main.step(...)", inStep},
+		},
 		{"nil tensor", `var y *torch.Tensor; x = y.Add(x)`, "", 2, []string{"panic: ", "NoneType", "main.step(...)", inStep}},
-		{"shapes", `x = x.Add(torch.Ones(4))`, "", 2,
-			[]string{"panic: The size of tensor a (3) must match the size of tensor b (4)", inStep}},
+		{
+			"shapes", `x = x.Add(torch.Ones(4))`, "", 2,
+			[]string{"panic: The size of tensor a (3) must match the size of tensor b (4)", inStep},
+		},
 		{"deadlock", "", `<-make(chan int)`, 2, []string{"fatal error: all goroutines are asleep - deadlock!\n", inMain}},
 		{"exit", "", `os.Exit(3)`, 3, nil},
-		{"backend", "", `torch.Compile(step, torch.Option{Name: "backend", Value: "nosuch"})`, 2,
-			[]string{`backend "nosuch" is not known; there are`, "inductor", inMain}},
-		{"mode", "", `torch.Compile(step, torch.Option{Name: "mode", Value: "turbo"})`, 2,
-			[]string{`mode "turbo" is not supported`, inMain}},
+		{
+			"backend", "", `torch.Compile(step, torch.Option{Name: "backend", Value: "nosuch"})`, 2,
+			[]string{`backend "nosuch" is not known; there are`, "inductor", inMain},
+		},
+		{
+			"mode", "", `torch.Compile(step, torch.Option{Name: "mode", Value: "turbo"})`, 2,
+			[]string{`mode "turbo" is not supported`, inMain},
+		},
 		{"option", "", `torch.Compile(step, torch.Option{Name: "bogus", Value: 1})`, 2, []string{`unknown option "bogus"`, inMain}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -103,10 +113,14 @@ func TestProgramsThatDoNotCompile(t *testing.T) {
 	}{
 		"syntax": {"package main\n\nfunc main() {\n\tx :=\n}\n", []string{"model.go:5:1: syntax error: "}},
 		"empty":  {"", []string{"model.go:1:1: "}},
-		"types": {"package main\n\nfunc main() {\n\tvar n int = \"s\"\n\t_ = n + nothing\n}\n",
-			[]string{"model.go:4:14: cannot use", "model.go:5:10: undefined: nothing"}},
-		"unused": {"package main\n\nimport \"fmt\"\n\nfunc main() { x := 1 }\n",
-			[]string{"model.go:3:8: \"fmt\" imported and not used", "model.go:5:15: declared and not used: x"}},
+		"types": {
+			"package main\n\nfunc main() {\n\tvar n int = \"s\"\n\t_ = n + nothing\n}\n",
+			[]string{"model.go:4:14: cannot use", "model.go:5:10: undefined: nothing"},
+		},
+		"unused": {
+			"package main\n\nimport \"fmt\"\n\nfunc main() { x := 1 }\n",
+			[]string{"model.go:3:8: \"fmt\" imported and not used", "model.go:5:15: declared and not used: x"},
+		},
 		"no main": {"package main\n\nfunc helper() {}\n", []string{"function main is undeclared in the main package"}},
 		"library": {"package other\n\nfunc main() {}\n", []string{"package other is not a main package"}},
 		"import":  {"package main\n\nimport \"no/such/package\"\n\nfunc main() {}\n", []string{"model.go:3:8: "}},
@@ -153,12 +167,18 @@ func TestSurroundingsThatFail(t *testing.T) {
 		{"closed input", "$T run $M <&-", nil, 0, "begins\n[3]\n", "", 0},
 		{"closed output", "$T run $M >&-", nil, 0, "", "", 0},
 		{"reader that leaves", "$T run $M >/dev/null && $T report last | head -1", nil, 0, "model.go", "", 0},
-		{"full output", "$T run $M >/dev/null && $T report last >/dev/full", nil, 73, "",
-			"tcdbg: cannot write standard output: no space left on device\n", 1},
-		{"full file", "$T run $M >/dev/null && $T report -o /dev/full last", nil, 73, "",
-			"tcdbg: cannot write /dev/full: no space left on device\n", 1},
-		{"no folder for it", "$T run $M >/dev/null && $T report -o /no/such/folder/x last", nil, 73, "",
-			"tcdbg: cannot write /no/such/folder/x: no such file or directory\n", 1},
+		{
+			"full output", "$T run $M >/dev/null && $T report last >/dev/full", nil, 73, "",
+			"tcdbg: cannot write standard output: no space left on device\n", 1,
+		},
+		{
+			"full file", "$T run $M >/dev/null && $T report -o /dev/full last", nil, 73, "",
+			"tcdbg: cannot write /dev/full: no space left on device\n", 1,
+		},
+		{
+			"no folder for it", "$T run $M >/dev/null && $T report -o /no/such/folder/x last", nil, 73, "",
+			"tcdbg: cannot write /no/such/folder/x: no such file or directory\n", 1,
+		},
 		{"run folder", "$T run $M", []string{"XDG_STATE_HOME=" + file}, 73, "", "set XDG_STATE_HOME to a folder that can be written", 1},
 		{"home", "$T run $M", []string{"XDG_STATE_HOME=", "HOME=" + file}, 73, "", "set XDG_STATE_HOME to a folder that can be written", 1},
 		{"no home", "unset HOME; $T run $M", []string{"XDG_STATE_HOME="}, 73, "", "set XDG_STATE_HOME", 1},

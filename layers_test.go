@@ -128,8 +128,10 @@ func TestLayers(t *testing.T) {
 
 // floors lists the top-level folders from the ground up. Wiring and test tooling
 // (internal) are the roof, with the programs that use the house.
-var floors = []string{"ops", "logs", "torch", "graph", "tracer", "aot", "inductor", "backends", "explain", "tui", "internal",
-	"cmd", "scripts", "fixtures", ""}
+var floors = []string{
+	"ops", "logs", "torch", "graph", "tracer", "aot", "inductor", "backends", "explain", "tui", "internal",
+	"cmd", "scripts", "fixtures", "",
+}
 
 // TestArrowsPointDown: a top-level folder imports only folders below it.
 func TestArrowsPointDown(t *testing.T) {

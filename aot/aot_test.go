@@ -253,7 +253,8 @@ func TestWrittenInputIsSaved(t *testing.T) {
 				return []ops.Value{y}
 			})
 			var kept []int
-			run, err := Compile(&Request{Graph: g, Example: values(in), Check: true,
+			run, err := Compile(&Request{
+				Graph: g, Example: values(in), Check: true,
 				Compile: func(g *graph.Graph, stage string) (Runnable, error) {
 					if stage != "backward" {
 						return g.RunUntaped, nil
@@ -262,7 +263,8 @@ func TestWrittenInputIsSaved(t *testing.T) {
 						_, kept, _ = in[0].(*torch.Tensor).Layout()
 						return g.RunUntaped(in)
 					}, nil
-				}})
+				},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -353,8 +355,10 @@ func TestSavedValuesKeepTheirLayout(t *testing.T) {
 		in   []*torch.Tensor
 		f    func(b *graph.Builder, x []ops.Value) ops.Value
 	}{
-		{"cosine_similarity", []*torch.Tensor{torch.Randn(3, 2, 1).Transpose(0, 2).Detach(),
-			torch.Randn(3, 1, 2).Permute(2, 1, 0).Detach()}, func(b *graph.Builder, x []ops.Value) ops.Value {
+		{"cosine_similarity", []*torch.Tensor{
+			torch.Randn(3, 2, 1).Transpose(0, 2).Detach(),
+			torch.Randn(3, 1, 2).Permute(2, 1, 0).Detach(),
+		}, func(b *graph.Builder, x []ops.Value) ops.Value {
 			return b.Emit(ops.CosineSimilarity, x[0], x[1], -1)
 		}},
 		{"cumprod_", []*torch.Tensor{torch.Randn(2, 3), torch.Randn(2, 3)}, func(b *graph.Builder, x []ops.Value) ops.Value {
@@ -371,7 +375,8 @@ func TestSavedValuesKeepTheirLayout(t *testing.T) {
 			}
 		}
 		g := capture(t, c.in, func(b *graph.Builder, x []ops.Value) []ops.Value { return []ops.Value{c.f(b, x)} })
-		run, err := Compile(&Request{Graph: g, Example: values(c.in), Check: true,
+		run, err := Compile(&Request{
+			Graph: g, Example: values(c.in), Check: true,
 			Compile: func(g *graph.Graph, stage string) (Runnable, error) {
 				return func(in []torch.Value) []torch.Value {
 					for i, p := range g.Placeholders() {
@@ -385,7 +390,8 @@ func TestSavedValuesKeepTheirLayout(t *testing.T) {
 					}
 					return g.RunUntaped(in)
 				}, nil
-			}})
+			},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -237,7 +237,8 @@ func main() {
 		fmt.Println(x.Grad())
 	}
 }`, 6, nil},
-	{"what Forward leaves beside its results", `
+	{
+		"what Forward leaves beside its results", `
 type keep struct{ y, z *torch.Tensor; calls int }
 func (k *keep) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor {
 	k.calls++
@@ -273,7 +274,8 @@ func (shows) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor
 	return []*torch.Tensor{in[0].Mul(3)}
 }
 func (shows) Backward(ctx *autograd.Context, g ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{g[0].Mul(7)} }`, 1,
-		[]string{"writes to what"}},
+		[]string{"writes to what"},
+	},
 	{"an input twice, one that is nil, one that is an integer, and a weight besides", `
 type mix struct{ w *torch.Tensor }
 func (m mix) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor {

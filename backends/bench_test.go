@@ -83,8 +83,10 @@ func reference(b *testing.B, which, units int, in []torch.Value, out *torch.Tens
 		b.Fatal(err)
 	}
 	x := &executable{rt: e.rt, entry: entry, graph: cstring("reference")}
-	f := &frame{x: x, sizes: []int64{int64(units)},
-		ptrs: []uintptr{uintptr(in[0].(*torch.Tensor).Ptr()), uintptr(in[1].(*torch.Tensor).Ptr()), uintptr(out.Ptr())}}
+	f := &frame{
+		x: x, sizes: []int64{int64(units)},
+		ptrs: []uintptr{uintptr(in[0].(*torch.Tensor).Ptr()), uintptr(in[1].(*torch.Tensor).Ptr()), uintptr(out.Ptr())},
+	}
 	return func() { f.enter(which, nil) }
 }
 
@@ -166,8 +168,15 @@ func benchmarkMatmul(b *testing.B, m, n, k int) {
 // BenchmarkMatmul multiplies by packed weights; the reference is the peak of
 // fused multiply-add on all threads. A row of one is a matter of memory.
 func BenchmarkMatmul(b *testing.B) {
-	for _, s := range [][3]int{{1024, 1024, 1024}, {128, 768, 768}, {128, 3072, 768}, {128, 768, 3072}, {64, 3072, 768},
-		{16, 3072, 768}, {1, 3072, 768}} {
+	for _, s := range [][3]int{
+		{1024, 1024, 1024},
+		{128, 768, 768},
+		{128, 3072, 768},
+		{128, 768, 3072},
+		{64, 3072, 768},
+		{16, 3072, 768},
+		{1, 3072, 768},
+	} {
 		b.Run(fmt.Sprintf("%dx%dx%d", s[0], s[1], s[2]), func(b *testing.B) { benchmarkMatmul(b, s[0], s[1], s[2]) })
 	}
 }

@@ -154,8 +154,10 @@ func TestKernelCounts(t *testing.T) {
 		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
 			g := newTestGraph("count")
 			g.outputs(c.make(g)...)
-			p, err := inductor.Compile(g.G, inductor.Options{Machine: cpp.Machine{Lanes: 8, Cache: 8 << 20}, Cores: 1,
-				Params: paramInputs(g.G, nil, nil)})
+			p, err := inductor.Compile(g.G, inductor.Options{
+				Machine: cpp.Machine{Lanes: 8, Cache: 8 << 20}, Cores: 1,
+				Params: paramInputs(g.G, nil, nil),
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

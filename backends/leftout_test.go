@@ -159,13 +159,19 @@ func argumentsFor(p *ops.Param) []argument {
 		}
 	case "Tensor[]", "Tensor?[]":
 		for _, s := range samples {
-			out = append(out, argument{code: "[]*torch.Tensor{in[%d]}", value: func() ops.Arg { return []ops.Value{s.make()} },
-				in: []sample{s}},
-				argument{code: "[]*torch.Tensor{in[%d], in[%d]}", value: func() ops.Arg { return []ops.Value{s.make(), s.make()} },
-					in: []sample{s, s}})
+			out = append(out, argument{
+				code: "[]*torch.Tensor{in[%d]}", value: func() ops.Arg { return []ops.Value{s.make()} },
+				in: []sample{s},
+			},
+				argument{
+					code: "[]*torch.Tensor{in[%d], in[%d]}", value: func() ops.Arg { return []ops.Value{s.make(), s.make()} },
+					in: []sample{s, s},
+				})
 		}
-		out = append(out, argument{code: "[]*torch.Tensor{in[%d], in[%d]}",
-			value: func() ops.Arg { return []ops.Value{samples[1].make(), samples[11].make()} }, in: []sample{samples[1], samples[11]}})
+		out = append(out, argument{
+			code:  "[]*torch.Tensor{in[%d], in[%d]}",
+			value: func() ops.Arg { return []ops.Value{samples[1].make(), samples[11].make()} }, in: []sample{samples[1], samples[11]},
+		})
 	case "Scalar", "Scalar|str", "float":
 		out = append(out, plainArg("0.5", 0.5), plainArg("2.0", 2.0))
 		if p.Base() != "float" {

@@ -31,8 +31,10 @@ type generator struct {
 }
 
 func generate(seed int) (*graph.Module, []torch.Value) {
-	g := &generator{testGraph: newTestGraph(fmt.Sprintf("random_%d", seed)), r: rand.New(rand.NewPCG(uint64(seed), 7)),
-		exact: map[*graph.Node]bool{}}
+	g := &generator{
+		testGraph: newTestGraph(fmt.Sprintf("random_%d", seed)), r: rand.New(rand.NewPCG(uint64(seed), 7)),
+		exact: map[*graph.Node]bool{},
+	}
 	base := g.shape()
 	for range 2 + g.r.IntN(3) {
 		d := []ops.DType{ops.Float32, ops.Float32, ops.Float32, ops.Float64, ops.Int64, ops.Int32, ops.Bool, ops.Uint8}[g.r.IntN(8)]
@@ -113,8 +115,10 @@ func (g *generator) call(exact bool, id ops.ID, args ...ops.Arg) {
 }
 
 var (
-	smoothUnary = []ops.ID{ops.Sin, ops.Cos, ops.Tanh, ops.Sigmoid, ops.Erf, ops.Gelu, ops.Silu, ops.Atan, ops.Expm1, ops.Softplus,
-		ops.Mish, ops.Elu, ops.Exp2}
+	smoothUnary = []ops.ID{
+		ops.Sin, ops.Cos, ops.Tanh, ops.Sigmoid, ops.Erf, ops.Gelu, ops.Silu, ops.Atan, ops.Expm1, ops.Softplus,
+		ops.Mish, ops.Elu, ops.Exp2,
+	}
 	exactUnary = []ops.ID{ops.Neg, ops.Abs, ops.Relu, ops.Square, ops.LeakyRelu, ops.Relu6, ops.Hardtanh}
 	stepUnary  = []ops.ID{ops.Floor, ops.Ceil, ops.Trunc, ops.Round, ops.Sign, ops.LogicalNot, ops.Isnan, ops.Isfinite, ops.NanToNum}
 	arithmetic = []ops.ID{ops.Add, ops.Sub, ops.Mul, ops.Maximum, ops.Minimum, ops.Rsub}

@@ -17,10 +17,14 @@ import (
 
 // specials are numbers at the edge of what the types hold.
 var specials = map[ops.DType][]float64{
-	ops.Float32: {0, math.Copysign(0, -1), 1, -1, 0.5, -2.5, 3, 1e-40, -1e-40, 64, -70, 1e10, -1e10, 3e38, -3e38, math.Inf(1),
-		math.Inf(-1), math.NaN()},
-	ops.Float64: {0, math.Copysign(0, -1), 1, -1, 0.5, -2.5, 3, 1e-300, -1e-300, 64, -70, 1e10, -1e10, 1e308, -1e308, math.Inf(1),
-		math.Inf(-1), math.NaN()},
+	ops.Float32: {
+		0, math.Copysign(0, -1), 1, -1, 0.5, -2.5, 3, 1e-40, -1e-40, 64, -70, 1e10, -1e10, 3e38, -3e38, math.Inf(1),
+		math.Inf(-1), math.NaN(),
+	},
+	ops.Float64: {
+		0, math.Copysign(0, -1), 1, -1, 0.5, -2.5, 3, 1e-300, -1e-300, 64, -70, 1e10, -1e10, 1e308, -1e308, math.Inf(1),
+		math.Inf(-1), math.NaN(),
+	},
 	ops.Int64: {0, 1, -1, 2, -8, 7, 31, 32, 63, 64, 70, -70, 1 << 40, math.MinInt64, math.MinInt64 + 1024},
 	ops.Int32: {0, 1, -1, 2, -8, 7, 31, 32, 63, 64, 70, -70, math.MinInt32, math.MaxInt32},
 	ops.Uint8: {0, 1, 2, 7, 8, 9, 64, 70, 128, 200, 255},
@@ -104,8 +108,10 @@ func specialCalls(g *testGraph, d ops.DType) (names []string, outs []ops.Value) 
 	for _, mode := range []string{"floor", "trunc"} {
 		add("div "+mode, ops.Div, nx, ny, mode)
 	}
-	for _, to := range []ops.DType{ops.Float32, ops.Float64, ops.Float16, ops.BFloat16, ops.Int64, ops.Int32, ops.Int16, ops.Int8,
-		ops.Uint8, ops.Bool} {
+	for _, to := range []ops.DType{
+		ops.Float32, ops.Float64, ops.Float16, ops.BFloat16, ops.Int64, ops.Int32, ops.Int16, ops.Int8,
+		ops.Uint8, ops.Bool,
+	} {
 		add("to "+to.Name(), ops.ToCopy, all, to)
 	}
 	for _, n := range []int{-70, -1, 0, 1, 31, 32, 63, 64, 70} {

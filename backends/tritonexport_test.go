@@ -36,8 +36,10 @@ var tritonCases = []struct {
 	{"elementary", func(g *testGraph) []ops.Value {
 		x := g.input(filled(ops.Float32, 1, 1000))
 		var out []ops.Value
-		for _, id := range []ops.ID{ops.Sin, ops.Cos, ops.Tanh, ops.Sigmoid, ops.Erf, ops.Gelu, ops.Expm1, ops.Atan, ops.Exp2,
-			ops.Floor, ops.Ceil, ops.Trunc, ops.Round, ops.Sign, ops.Abs, ops.Neg, ops.Relu} {
+		for _, id := range []ops.ID{
+			ops.Sin, ops.Cos, ops.Tanh, ops.Sigmoid, ops.Erf, ops.Gelu, ops.Expm1, ops.Atan, ops.Exp2,
+			ops.Floor, ops.Ceil, ops.Trunc, ops.Round, ops.Sign, ops.Abs, ops.Neg, ops.Relu,
+		} {
 			out = append(out, g.Emit(id, x))
 		}
 		pos := g.Emit(ops.Add, g.Emit(ops.Abs, x), 0.5)
@@ -74,13 +76,17 @@ var tritonCases = []struct {
 	}},
 	{"reductions", func(g *testGraph) []ops.Value {
 		x, dim := g.input(filled(ops.Float32, 1, 32, 100)), sym.Consts([]int{1})
-		return []ops.Value{g.Emit(ops.Sum, x, dim), g.Emit(ops.Amax, x, dim), g.Emit(ops.Amin, x, dim), g.Emit(ops.Mean, x, dim),
-			g.Emit(ops.Argmax, x, sym.C(1)), g.Emit(ops.Argmin, x, sym.C(1))}
+		return []ops.Value{
+			g.Emit(ops.Sum, x, dim), g.Emit(ops.Amax, x, dim), g.Emit(ops.Amin, x, dim), g.Emit(ops.Mean, x, dim),
+			g.Emit(ops.Argmax, x, sym.C(1)), g.Emit(ops.Argmin, x, sym.C(1)),
+		}
 	}},
 	{"whole", func(g *testGraph) []ops.Value {
 		x := g.input(filled(ops.Float32, 1, 31, 33))
-		return []ops.Value{g.Emit(ops.Sum, x), g.Emit(ops.Amax, g.Emit(ops.Abs, x)), g.Emit(ops.Any, g.Emit(ops.Gt, x, 0.5)),
-			g.Emit(ops.AllOf, g.Emit(ops.Lt, x, 100.0))}
+		return []ops.Value{
+			g.Emit(ops.Sum, x), g.Emit(ops.Amax, g.Emit(ops.Abs, x)), g.Emit(ops.Any, g.Emit(ops.Gt, x, 0.5)),
+			g.Emit(ops.AllOf, g.Emit(ops.Lt, x, 100.0)),
+		}
 	}},
 	{"columns", func(g *testGraph) []ops.Value {
 		return []ops.Value{g.Emit(ops.Mean, g.input(filled(ops.Float32, 1, 100, 33)), sym.Consts([]int{0}))}
@@ -113,16 +119,20 @@ var tritonCases = []struct {
 	}},
 	{"pooling", func(g *testGraph) []ops.Value {
 		x, two := g.input(filled(ops.Float32, 1, 2, 3, 12, 10)), sym.Consts([]int{2, 2})
-		return []ops.Value{g.Emit(ops.MaxPool2d, x, sym.Consts([]int{3, 3}), two, sym.Consts([]int{1, 1})),
-			g.Emit(ops.AvgPool2d, x, two, two), g.Emit(ops.AdaptiveAvgPool2d, x, sym.Consts([]int{1, 1}))}
+		return []ops.Value{
+			g.Emit(ops.MaxPool2d, x, sym.Consts([]int{3, 3}), two, sym.Consts([]int{1, 1})),
+			g.Emit(ops.AvgPool2d, x, two, two), g.Emit(ops.AdaptiveAvgPool2d, x, sym.Consts([]int{1, 1})),
+		}
 	}},
 	{"concat", func(g *testGraph) []ops.Value {
 		x, y := g.input(filled(ops.Float32, 1, 14, 8)), g.input(filled(ops.Float32, 2, 14, 3))
 		return []ops.Value{g.Emit(ops.Cat, []ops.Value{g.Emit(ops.Relu, x), y}, sym.C(1))}
 	}},
 	{"triangle", func(g *testGraph) []ops.Value {
-		return []ops.Value{g.Emit(ops.Tril, g.input(filled(ops.Float32, 1, 3, 25, 25)), sym.C(1)), g.Emit(ops.Arange, sym.C(30)),
-			g.Emit(ops.Linspace, 0.0, 1.0, sym.C(11))}
+		return []ops.Value{
+			g.Emit(ops.Tril, g.input(filled(ops.Float32, 1, 3, 25, 25)), sym.C(1)), g.Emit(ops.Arange, sym.C(30)),
+			g.Emit(ops.Linspace, 0.0, 1.0, sym.C(11)),
+		}
 	}},
 	{"scans", func(g *testGraph) []ops.Value {
 		x := g.input(filled(ops.Float32, 1, 20, 45))
@@ -130,8 +140,10 @@ var tritonCases = []struct {
 	}},
 	{"half", func(g *testGraph) []ops.Value {
 		x, y := g.input(filled(ops.Float16, 1, 11, 64)), g.input(filled(ops.BFloat16, 2, 11, 64))
-		return []ops.Value{g.Emit(ops.Softmax, g.Emit(ops.Mul, x, x), sym.C(-1)), g.Emit(ops.Add, g.Emit(ops.Silu, y), y),
-			g.Emit(ops.Sum, x, sym.Consts([]int{1}))}
+		return []ops.Value{
+			g.Emit(ops.Softmax, g.Emit(ops.Mul, x, x), sym.C(-1)), g.Emit(ops.Add, g.Emit(ops.Silu, y), y),
+			g.Emit(ops.Sum, x, sym.Consts([]int{1})),
+		}
 	}},
 	{"small integers", func(g *testGraph) []ops.Value {
 		x, y := g.input(filled(ops.Int8, 1, 90)), g.input(filled(ops.Int16, 2, 90))
@@ -139,14 +151,18 @@ var tritonCases = []struct {
 	}},
 	{"padding", func(g *testGraph) []ops.Value {
 		x, by := g.input(filled(ops.Float32, 1, 2, 3, 9, 11)), sym.Consts([]int{2, 3, 1, 2})
-		return []ops.Value{g.Emit(ops.Pad, x, by, "reflect"), g.Emit(ops.Pad, x, by, "replicate"),
-			g.Emit(ops.Pad, x, by, "circular"), g.Emit(ops.Pad, x, by)}
+		return []ops.Value{
+			g.Emit(ops.Pad, x, by, "reflect"), g.Emit(ops.Pad, x, by, "replicate"),
+			g.Emit(ops.Pad, x, by, "circular"), g.Emit(ops.Pad, x, by),
+		}
 	}},
 	{"long rows", func(g *testGraph) []ops.Value {
 		x, dim := g.input(filled(ops.Float32, 1, 5, 9001)), sym.Consts([]int{1})
 		y := g.Emit(ops.Mul, x, 0.5)
-		return []ops.Value{g.Emit(ops.Softmax, y, sym.C(-1)), g.Emit(ops.Var, x, dim), g.Emit(ops.Argmax, x, sym.C(1)),
-			g.Emit(ops.Amin, x, dim), g.Emit(ops.Argmin, x, sym.C(1))}
+		return []ops.Value{
+			g.Emit(ops.Softmax, y, sym.C(-1)), g.Emit(ops.Var, x, dim), g.Emit(ops.Argmax, x, sym.C(1)),
+			g.Emit(ops.Amin, x, dim), g.Emit(ops.Argmin, x, sym.C(1)),
+		}
 	}},
 	{"long columns", func(g *testGraph) []ops.Value {
 		x := g.input(filled(ops.Float32, 1, 7000, 33))

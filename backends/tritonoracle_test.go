@@ -40,8 +40,10 @@ func (b *tritonBackend) Compile(r *tracer.Request) (tracer.Runnable, error) {
 	ar := aotRequest(r)
 	ar.Compile = func(g *graph.Graph, stage string) (aot.Runnable, error) {
 		var sink tritonSink
-		opt := inductor.Options{Machine: cpp.Machine{Lanes: 8, Cache: 8 << 20}, Cores: 1, Log: &sink,
-			Params: paramInputs(g, ar.Written, nil)}
+		opt := inductor.Options{
+			Machine: cpp.Machine{Lanes: 8, Cache: 8 << 20}, Cores: 1, Log: &sink,
+			Params: paramInputs(g, ar.Written, nil),
+		}
 		if _, err := inductor.Compile(g, opt); err != nil {
 			return nil, err
 		}

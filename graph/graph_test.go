@@ -255,8 +255,10 @@ func TestParseReadsSizesBesideSigns(t *testing.T) {
 	env := &sym.Env{}
 	s := env.NewSymbol("s0", "", 9)
 	g := New("f", env)
-	x := g.Input("l_x_", "L_x_", "L['x']", &ops.TensorMeta{DType: ops.Float32, Device: ops.CPU, Shape: []sym.Int{s},
-		Stride: []sym.Int{sym.C(1)}})
+	x := g.Input("l_x_", "L_x_", "L['x']", &ops.TensorMeta{
+		DType: ops.Float32, Device: ops.CPU, Shape: []sym.Int{s},
+		Stride: []sym.Int{sym.C(1)},
+	})
 	var outs []ops.Arg
 	call := func(id ops.ID, args ...ops.Arg) {
 		bound, err := ops.Bind(ops.Get(id), args, nil)
@@ -269,8 +271,10 @@ func TestParseReadsSizesBesideSigns(t *testing.T) {
 		}
 		outs = append(outs, n)
 	}
-	for _, size := range []sym.Int{s, sym.C(-2), sym.Add(s, sym.C(1)), sym.Mul(s, sym.C(2)), sym.FloorDiv(s, sym.Mul(s, sym.C(2))),
-		sym.Neg(s)} {
+	for _, size := range []sym.Int{
+		s, sym.C(-2), sym.Add(s, sym.C(1)), sym.Mul(s, sym.C(2)), sym.FloorDiv(s, sym.Mul(s, sym.C(2))),
+		sym.Neg(s),
+	} {
 		for _, id := range []ops.ID{ops.Add, ops.Sub, ops.Mul, ops.Div, ops.Lt} {
 			call(id, x, size)
 		}
@@ -280,8 +284,10 @@ func TestParseReadsSizesBesideSigns(t *testing.T) {
 	}
 	g.SetOutput(outs)
 	text := g.Code()
-	for _, want := range []string{" / (2*s0);", " - (s0 + 1);", " * (-1*s0);", " / (s0//(2*s0));", "= (-1.5) ** l_x_;",
-		"= (-2) ** l_x_;", "= 2.0 ** l_x_;", " + -2;"} {
+	for _, want := range []string{
+		" / (2*s0);", " - (s0 + 1);", " * (-1*s0);", " / (s0//(2*s0));", "= (-1.5) ** l_x_;",
+		"= (-2) ** l_x_;", "= 2.0 ** l_x_;", " + -2;",
+	} {
 		if !strings.Contains(text, strings.TrimSuffix(want, ";")) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

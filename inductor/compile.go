@@ -35,8 +35,10 @@ type Options struct {
 // targets are the languages that programs are written in. The first is compiled and
 // run and decides what is packed; the others are for people, where somebody listens.
 var targets = []target{
-	{"c", ".c", "C on vector types, for the machine's compiler",
-		func(o *Options) codegen.Target { return &cpp.Target{Machine: o.Machine, Cores: o.Cores} }},
+	{
+		"c", ".c", "C on vector types, for the machine's compiler",
+		func(o *Options) codegen.Target { return &cpp.Target{Machine: o.Machine, Cores: o.Cores} },
+	},
 	{"triton", ".py", "a Python module of Triton kernels, for a GPU", func(*Options) codegen.Target { return triton.Target{} }},
 }
 

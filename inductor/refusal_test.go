@@ -117,8 +117,10 @@ var refusals = []refused{
 	}},
 	{"no shared data due to indexing mismatch", "do not access", func(b *build, with bool) []ops.Value {
 		x := b.input(4, 6)
-		return []ops.Value{b.Emit(ops.Sin, b.Emit(ops.Slice, x, sym.C(1), sym.C(0), sym.C(4))),
-			b.Emit(ops.Cos, b.Emit(ops.Slice, x, sym.C(1), sym.C(0), sym.C(choose(with, 3, 4))))}
+		return []ops.Value{
+			b.Emit(ops.Sin, b.Emit(ops.Slice, x, sym.C(1), sym.C(0), sym.C(4))),
+			b.Emit(ops.Cos, b.Emit(ops.Slice, x, sym.C(1), sym.C(0), sym.C(choose(with, 3, 4)))),
+		}
 	}},
 	{"memory deps did not match", "do not access", func(b *build, with bool) []ops.Value {
 		y := b.Emit(ops.Sin, b.input(4, 6))
@@ -260,8 +262,10 @@ func TestMemoryDepsNameTheBuffer(t *testing.T) {
 		"loops": {func(b *build) []ops.Value {
 			y := b.Emit(ops.Sin, b.input(4, 6))
 			return []ops.Value{y, b.Emit(ops.Cos, b.Emit(ops.Slice, y, sym.C(0), sym.C(0), sym.C(2)))}
-		}, []string{"the loops [4, 6] and [2, 6] do not access buf0 alike: written at [6*i0 + i1] by op0, sin",
-			"read at [6*i0 + i1] by op1, cos"}},
+		}, []string{
+			"the loops [4, 6] and [2, 6] do not access buf0 alike: written at [6*i0 + i1] by op0, sin",
+			"read at [6*i0 + i1] by op1, cos",
+		}},
 		"order": {func(b *build) []ops.Value {
 			x := b.Emit(ops.Sin, b.input(8))
 			return []ops.Value{x, b.Emit(ops.Mul, x, b.Emit(ops.Flip, x, dims(0)))}

@@ -66,8 +66,10 @@ func replayGraph(t *testing.T, name string, make func(b *build) []ops.Value) {
 			args = append(args, v)
 		}
 		b.G.SetOutput(args)
-		p, err := Compile(b.G, Options{Machine: cpp.Machine{Lanes: 8, Cache: 8 << 20}, Cores: 2, Params: b.params, Log: log,
-			Decisions: decisions})
+		p, err := Compile(b.G, Options{
+			Machine: cpp.Machine{Lanes: 8, Cache: 8 << 20}, Cores: 2, Params: b.params, Log: log,
+			Decisions: decisions,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,8 +117,10 @@ func TestOpsByNumber(t *testing.T) {
 
 // What cannot be read back is an error, not a panic.
 func TestReplayOfOtherText(t *testing.T) {
-	for _, code := range []string{"", "class GraphModule",
-		"def forward(self, x: \"f32[2][1]cpu\"):\n y = torch.ops.aten.nothing.default(x)\n return (y,)"} {
+	for _, code := range []string{
+		"", "class GraphModule",
+		"def forward(self, x: \"f32[2][1]cpu\"):\n y = torch.ops.aten.nothing.default(x)\n return (y,)",
+	} {
 		if _, _, err := Replay(logs.Schedule{Graph: "g", Code: code, Lanes: 8}, -1); err == nil {
 			t.Errorf("%q was read", code)
 		}

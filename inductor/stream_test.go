@@ -64,8 +64,10 @@ func TestStreams(t *testing.T) {
 				args[i] = o
 			}
 			b.G.SetOutput(args)
-			p, err := Compile(b.G, Options{Machine: cpp.Machine{Lanes: 8, Cache: c.cache}, Cores: 1, Params: b.params,
-				Replaces: c.replaces})
+			p, err := Compile(b.G, Options{
+				Machine: cpp.Machine{Lanes: 8, Cache: c.cache}, Cores: 1, Params: b.params,
+				Replaces: c.replaces,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

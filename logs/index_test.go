@@ -14,15 +14,19 @@ func TestIndex(t *testing.T) {
 	var want []entry
 	off := int64(0)
 	for i := range 5*blockLen + 17 {
-		e := entry{off: off, size: int64(rng.IntN(3000)), micros: int64(1e15 + i), kind: uint32(i % 7),
-			owner: owner{attemptID{int32(i / 50), 0, 1}, 0, origin{rank: -1, level: 'V', hasID: true}}}
+		e := entry{
+			off: off, size: int64(rng.IntN(3000)), micros: int64(1e15 + i), kind: uint32(i % 7),
+			owner: owner{attemptID{int32(i / 50), 0, 1}, 0, origin{rank: -1, level: 'V', hasID: true}},
+		}
 		if i%20 < 9 { // a run of equal differences
 			e.size, e.kind = 100, 3
 		}
 		switch i % 97 {
 		case 5:
-			e = entry{off: 1 << 62, size: 1 << 40, micros: -(1 << 62), kind: 1<<32 - 1,
-				owner: owner{attemptID{-1 << 31, 1<<31 - 1, -1 << 15}, -1, origin{1<<15 - 1, 1<<16 - 1, 255, true}}}
+			e = entry{
+				off: 1 << 62, size: 1 << 40, micros: -(1 << 62), kind: 1<<32 - 1,
+				owner: owner{attemptID{-1 << 31, 1<<31 - 1, -1 << 15}, -1, origin{1<<15 - 1, 1<<16 - 1, 255, true}},
+			}
 		case 6:
 			e = entry{}
 		}

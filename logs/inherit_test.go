@@ -31,15 +31,23 @@ func TestNamesOfTheParent(t *testing.T) {
 	}{
 		{"the only parent", map[string]string{child: own + start(""), "b.log": names("/v/torch.py", "/w/a.py")}, "/w/a.py"},
 		{"no parent", map[string]string{child: own + start("")}, "(unknown)"},
-		{"no child", map[string]string{child: prefix + `{"str": ["/w/x.py", 0]}` + "\n" + start(""),
-			"b.log": names("/v/torch.py", "/w/a.py")}, "(unknown)"},
-		{"parents that agree", map[string]string{child: start(""), "b.log": names("/v/torch.py", "/w/a.py"),
-			"c.log": names("/v/torch.py", "/w/a.py")}, "/w/a.py"},
-		{"parents that do not", map[string]string{child: start(""), "b.log": names("/v/torch.py", "/w/a.py"),
-			"c.log": names("/v/torch.py", "/w/b.py")}, "(unknown)"},
-		{"the parent of the rank", map[string]string{"a_rank_1_x.log": start(`, "rank": 1`),
+		{"no child", map[string]string{
+			child:   prefix + `{"str": ["/w/x.py", 0]}` + "\n" + start(""),
+			"b.log": names("/v/torch.py", "/w/a.py"),
+		}, "(unknown)"},
+		{"parents that agree", map[string]string{
+			child: start(""), "b.log": names("/v/torch.py", "/w/a.py"),
+			"c.log": names("/v/torch.py", "/w/a.py"),
+		}, "/w/a.py"},
+		{"parents that do not", map[string]string{
+			child: start(""), "b.log": names("/v/torch.py", "/w/a.py"),
+			"c.log": names("/v/torch.py", "/w/b.py"),
+		}, "(unknown)"},
+		{"the parent of the rank", map[string]string{
+			"a_rank_1_x.log": start(`, "rank": 1`),
 			"t_rank_0_x.log": names("/v/torch.py", "/w/a.py"), "t_rank_1_x.log": names("/v/torch.py", "/w/b.py"),
-			"t_rank_2_x.log": names("/v/torch.py", "/w/c.py")}, "/w/b.py"},
+			"t_rank_2_x.log": names("/v/torch.py", "/w/c.py"),
+		}, "/w/b.py"},
 		{"a brother", map[string]string{child: start(""), "b.log": own + start("")}, "(unknown)"},
 	} {
 		dir := t.TempDir()

@@ -15,27 +15,53 @@ func TestPrefixes(t *testing.T) {
 		line string
 		want textLine
 	}{
-		{"V1120 20:59:19.936000 400 torch/_dynamo/x.py:28] [3/1_2] [__graph_breaks] text",
-			textLine{prefixed: true, level: 'V', thread: 400, place: "torch/_dynamo/x.py:28", rank: -1, id: CompileID{3, 1, 2},
-				hasID: true, autograd: -1, artifact: "graph_breaks", text: "text"}},
-		{"[rank1]:V1120 20:59:19.936000 400 x.py:28] [__cudagraphs] [1/0] Running",
-			textLine{prefixed: true, level: 'V', thread: 400, place: "x.py:28", rank: 1, id: CompileID{1, 0, 0}, hasID: true,
-				autograd: -1, artifact: "cudagraphs", text: "Running"}},
-		{"V1120 20:59:19.936000 400 x.py:28] [!7/3/1] text",
-			textLine{prefixed: true, level: 'V', thread: 400, place: "x.py:28", rank: -1, id: CompileID{3, 1, 0}, hasID: true,
-				autograd: 7, text: "text"}},
-		{"I0221 120624.445 file.py:282] text", textLine{prefixed: true, level: 'I', place: "file.py:282", rank: -1, id: NoCompile,
-			autograd: -1, text: "text"}},
-		{"[W 250221 12:16:33 id:2] text", textLine{prefixed: true, level: 'W', place: "id:2", rank: -1, id: NoCompile,
-			autograd: -1, text: "text"}},
-		{"[W1120 12:16:33.123456789 file.cpp:2] Warning: text",
-			textLine{prefixed: true, level: 'W', place: "file.cpp:2", rank: -1, id: NoCompile, autograd: -1, text: "Warning: text"}},
-		{"[2023-07-01 12:00:00,123] torch._dynamo.output_graph.__graph: [DEBUG] text",
-			textLine{prefixed: true, old: true, level: 'V', place: "torch._dynamo.output_graph.__graph", rank: -1, id: NoCompile,
-				autograd: -1, artifact: "graph", text: "text"}},
-		{"[rank0]:[2024-01-04 13:26:12,345] [0/1] torch._dynamo.x.__graph_breaks: [DEBUG] text",
-			textLine{prefixed: true, old: true, level: 'V', place: "torch._dynamo.x.__graph_breaks", rank: 0,
-				id: CompileID{0, 1, 0}, hasID: true, autograd: -1, artifact: "graph_breaks", text: "text"}},
+		{
+			"V1120 20:59:19.936000 400 torch/_dynamo/x.py:28] [3/1_2] [__graph_breaks] text",
+			textLine{
+				prefixed: true, level: 'V', thread: 400, place: "torch/_dynamo/x.py:28", rank: -1, id: CompileID{3, 1, 2},
+				hasID: true, autograd: -1, artifact: "graph_breaks", text: "text",
+			},
+		},
+		{
+			"[rank1]:V1120 20:59:19.936000 400 x.py:28] [__cudagraphs] [1/0] Running",
+			textLine{
+				prefixed: true, level: 'V', thread: 400, place: "x.py:28", rank: 1, id: CompileID{1, 0, 0}, hasID: true,
+				autograd: -1, artifact: "cudagraphs", text: "Running",
+			},
+		},
+		{
+			"V1120 20:59:19.936000 400 x.py:28] [!7/3/1] text",
+			textLine{
+				prefixed: true, level: 'V', thread: 400, place: "x.py:28", rank: -1, id: CompileID{3, 1, 0}, hasID: true,
+				autograd: 7, text: "text",
+			},
+		},
+		{"I0221 120624.445 file.py:282] text", textLine{
+			prefixed: true, level: 'I', place: "file.py:282", rank: -1, id: NoCompile,
+			autograd: -1, text: "text",
+		}},
+		{"[W 250221 12:16:33 id:2] text", textLine{
+			prefixed: true, level: 'W', place: "id:2", rank: -1, id: NoCompile,
+			autograd: -1, text: "text",
+		}},
+		{
+			"[W1120 12:16:33.123456789 file.cpp:2] Warning: text",
+			textLine{prefixed: true, level: 'W', place: "file.cpp:2", rank: -1, id: NoCompile, autograd: -1, text: "Warning: text"},
+		},
+		{
+			"[2023-07-01 12:00:00,123] torch._dynamo.output_graph.__graph: [DEBUG] text",
+			textLine{
+				prefixed: true, old: true, level: 'V', place: "torch._dynamo.output_graph.__graph", rank: -1, id: NoCompile,
+				autograd: -1, artifact: "graph", text: "text",
+			},
+		},
+		{
+			"[rank0]:[2024-01-04 13:26:12,345] [0/1] torch._dynamo.x.__graph_breaks: [DEBUG] text",
+			textLine{
+				prefixed: true, old: true, level: 'V', place: "torch._dynamo.x.__graph_breaks", rank: 0,
+				id: CompileID{0, 1, 0}, hasID: true, autograd: -1, artifact: "graph_breaks", text: "text",
+			},
+		},
 		{"[rank3]: Traceback", textLine{level: 'V', rank: 3, id: NoCompile, autograd: -1, text: "Traceback"}},
 		{"\x1b[32mplain\x1b[0m", textLine{level: 'V', rank: -1, id: NoCompile, autograd: -1, text: "plain"}},
 		{"[1, 2, 3]", textLine{level: 'V', rank: -1, id: NoCompile, autograd: -1, text: "[1, 2, 3]"}},
@@ -75,19 +101,27 @@ func TestPlainText(t *testing.T) {
 		name, text string
 		want       []string
 	}{
-		{"table", "hello\n" + table + "bye\n", []string{"torch_log[-/-]: hello",
+		{"table", "hello\n" + table + "bye\n", []string{
+			"torch_log[-/-]: hello",
 			"dynamo_output_graph[-/-]: opcode         name    target                                                  args         " +
-				"kwargs", "torch_log[-/-]: bye"}},
-		{"break", "Graph break in user code at /m.py:3\nGraph Break Reason: Data-dependent branching\n  Explanation: x\n\nUser code " +
-			"traceback:\n  File \"/m.py\", line 3, in f\n    if x:\n\nepoch 1\n",
-			[]string{"artifact:dynamo_graph_break_reason[-/-]: Graph break in user code at /m.py:3", "torch_log[-/-]: epoch 1"}},
+				"kwargs", "torch_log[-/-]: bye",
+		}},
+		{
+			"break", "Graph break in user code at /m.py:3\nGraph Break Reason: Data-dependent branching\n  Explanation: x\n\nUser code " +
+				"traceback:\n  File \"/m.py\", line 3, in f\n    if x:\n\nepoch 1\n",
+			[]string{"artifact:dynamo_graph_break_reason[-/-]: Graph break in user code at /m.py:3", "torch_log[-/-]: epoch 1"},
+		},
 		{"recompile", "Recompiling function f in m.py:1\n    triggered by the following guard failure(s):\n    - 0/0: len(l) == " +
 			"1\nout\n", []string{`artifact:recompile_reasons[-/-]: ["0/0: len(l) == 1"]`, "torch_log[-/-]: out"}},
-		{"error", "EXC <class 'torch._dynamo.exc.Unsupported'> Data-dependent branching\n  Explanation: x\n\nfrom user code:\n   " +
-			"File \"/m.py\", line 3, in f\n    if x:\n\nnext\n",
-			[]string{"artifact:dynamo_error[-/-]: torch._dynamo.exc.Unsupported: Data-dependent branching", "torch_log[-/-]: next"}},
-		{"guards", "TREE_GUARD_MANAGER:\n+- RootGuardManager\n| +- GLOBAL_STATE: x\nhi\n",
-			[]string{"dynamo_cpp_guards_str[-/-]: TREE_GUARD_MANAGER:", "torch_log[-/-]: hi"}},
+		{
+			"error", "EXC <class 'torch._dynamo.exc.Unsupported'> Data-dependent branching\n  Explanation: x\n\nfrom user code:\n   " +
+				"File \"/m.py\", line 3, in f\n    if x:\n\nnext\n",
+			[]string{"artifact:dynamo_error[-/-]: torch._dynamo.exc.Unsupported: Data-dependent branching", "torch_log[-/-]: next"},
+		},
+		{
+			"guards", "TREE_GUARD_MANAGER:\n+- RootGuardManager\n| +- GLOBAL_STATE: x\nhi\n",
+			[]string{"dynamo_cpp_guards_str[-/-]: TREE_GUARD_MANAGER:", "torch_log[-/-]: hi"},
+		},
 		{"explain", "Graph Count: 2\nGraph Break Count: 1\nOp Count: 1\nBreak Reasons:\n  Break Reason 1:\n    Reason: " +
 			"Data-dependent branching\n  Explanation: x\n    User Stack:\n      <FrameSummary file /m.py, line 3 in f>\nOps per " +
 			"Graph:\n  Ops 1:\n    <built-in function add>\n  Ops 2:\nOut Guards:\n  Guard 1:\n    Name: ''\ndone\n", []string{
@@ -95,10 +129,12 @@ func TestPlainText(t *testing.T) {
 			"dynamo_output_graph[-/-]: graph():",
 			"torch_log[-/-]: Graph Count: 2, Graph Break Count: 1, Op Count: 1", "torch_log[-/-]: done",
 		}},
-		{"old style", "[2023-07-01 12:00:00,123] torch._dynamo.x.__graph_breaks: [DEBUG] Graph break: generic_jump TensorVariable() " +
-			"from user code at:\n  File \"/m.py\", line 3, in f\n    if x:\nprinted\n",
+		{
+			"old style", "[2023-07-01 12:00:00,123] torch._dynamo.x.__graph_breaks: [DEBUG] Graph break: generic_jump TensorVariable() " +
+				"from user code at:\n  File \"/m.py\", line 3, in f\n    if x:\nprinted\n",
 			[]string{"torch_log[-/-]: printed", "artifact:dynamo_graph_break_reason[-/-]: Graph break: generic_jump " +
-				"TensorVariable() from user code at:"}},
+				"TensorVariable() from user code at:"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := keys(t, c.text); strings.Join(got, "\n") != strings.Join(c.want, "\n") {
@@ -176,8 +212,10 @@ func TestRendererSpeaksPyTorch(t *testing.T) {
 	s.Emit(Text(id, "recompile_reasons", `["2/0: tensor 'x' size mismatch at index 0. expected 8, actual 9"]`))
 	s.Emit(Text(id, "dynamo_graph_break_reason", "Graph break in user code at model.go:14\nGraph Break Reason: Data-dependent "+
 		"branching\n\nTraceback (most recent call last):\n  ..."))
-	s.Emit(Out{Kind: "dynamo_cpp_guards_str", ID: id,
-		Payload: []byte("\nTREE_GUARD_MANAGER:\n+- RootGuardManager\n| +- GLOBAL_STATE: x\n")})
+	s.Emit(Out{
+		Kind: "dynamo_cpp_guards_str", ID: id,
+		Payload: []byte("\nTREE_GUARD_MANAGER:\n+- RootGuardManager\n| +- GLOBAL_STATE: x\n"),
+	})
 	s.Emit(Out{Kind: "create_symbol", ID: id, Meta: map[string]any{"symbol": "s0", "val": "6", "source": "L['x'].size()[0]"}})
 	s.Emit(Out{
 		Kind: "dynamo_output_graph", ID: id, Payload: []byte("class GraphModule(torch.nn.Module):\n    def forward(self, L_x_):\n   " +
@@ -188,8 +226,10 @@ func TestRendererSpeaksPyTorch(t *testing.T) {
 	s.Emit(Artifact(id, FusionStep{Round: 1, A: "op0", B: "op1", Reason: "no shared data", Kernels: 2}))
 	s.Emit(Artifact(id, PassStep{Pass: "fuse", After: "op0 [4]\n  op0: t0 = load\nop1 [8]\n"}))
 	s.Emit(Artifact(id, Provenance{Kernels: []Kernel{{Name: "fused_sin_0", From: 2, To: 3}}}))
-	s.Emit(Out{Kind: "inductor_output_code", ID: id, Meta: map[string]string{"filename": "/k.c"},
-		Payload: []byte("int x;\nvoid sin() {\n}\nint y;\n")})
+	s.Emit(Out{
+		Kind: "inductor_output_code", ID: id, Meta: map[string]string{"filename": "/k.c"},
+		Payload: []byte("int x;\nvoid sin() {\n}\nint y;\n"),
+	})
 	plain := placeless(text.String())
 	var messages []string // without the prefix
 	for line := range strings.Lines(plain) {

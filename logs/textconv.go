@@ -294,8 +294,10 @@ var (
 // dynamicText reads the log of symbolic sizes.
 func dynamicText(m *message, name, text string) []event {
 	if f := symbolForm().FindStringSubmatch(text); f != nil {
-		return []event{{kind: "create_symbol", meta: map[string]any{"symbol": f[1], "val": f[2], "source": f[3], "vr": f[4],
-			"user_stack": placeStack(f[5])}}}
+		return []event{{kind: "create_symbol", meta: map[string]any{
+			"symbol": f[1], "val": f[2], "source": f[3], "vr": f[4],
+			"user_stack": placeStack(f[5]),
+		}}}
 	}
 	if f := unbacked().FindStringSubmatch(text); f != nil {
 		return []event{{kind: "create_unbacked_symbol", meta: map[string]any{"symbol": f[1], "vr": f[2], "user_stack": placeStack(f[3])}}}
@@ -305,8 +307,10 @@ func dynamicText(m *message, name, text string) []event {
 	}
 	if f := replaceForm().FindStringSubmatch(text); f != nil {
 		if _, err := strconv.Atoi(f[2]); err == nil {
-			return []event{{kind: "symbolic_shape_specialization",
-				meta: map[string]any{"symbol": f[1], "value": f[2], "reason": f[3], "sources": []string{}}}}
+			return []event{{
+				kind: "symbolic_shape_specialization",
+				meta: map[string]any{"symbol": f[1], "value": f[2], "reason": f[3], "sources": []string{}},
+			}}
 		}
 	}
 	return torchLog(m, name, text)

@@ -62,13 +62,19 @@ func TestSettle(t *testing.T) {
 	}{
 		{"whole", quietBreak, quietWhole, nil, []string{"dynamo_start", "artifact:dynamo_graph_break_reason"}, nil},
 		{"whole, at once", quietBreak, quietWhole - 1, nil, nil, []string{"dynamo_start", "artifact:dynamo_graph_break_reason"}},
-		{"a slow writer", quietBreak[:4], quietOpen - 1, quietBreak[4:], nil,
-			[]string{"dynamo_start", "artifact:dynamo_graph_break_reason"}},
-		{"whole, but the next line begins", append(quietBreak[:n:n], "V1121 12:0"), quietWhole, nil, nil,
-			[]string{"torch_log", "dynamo_start", "artifact:dynamo_graph_break_reason"}},
-		{"too slow a writer", quietBreak[:n-2], quietOpen, quietBreak[n-2:],
+		{
+			"a slow writer", quietBreak[:4], quietOpen - 1, quietBreak[4:], nil,
 			[]string{"dynamo_start", "artifact:dynamo_graph_break_reason"},
-			[]string{"dynamo_start", "artifact:dynamo_graph_break_reason", "torch_log"}},
+		},
+		{
+			"whole, but the next line begins", append(quietBreak[:n:n], "V1121 12:0"), quietWhole, nil, nil,
+			[]string{"torch_log", "dynamo_start", "artifact:dynamo_graph_break_reason"},
+		},
+		{
+			"too slow a writer", quietBreak[:n-2], quietOpen, quietBreak[n-2:],
+			[]string{"dynamo_start", "artifact:dynamo_graph_break_reason"},
+			[]string{"dynamo_start", "artifact:dynamo_graph_break_reason", "torch_log"},
+		},
 		{"output", []string{"epoch 1\n"}, quietWhole, nil, []string{"torch_log"}, nil},
 	} {
 		var in bytes.Buffer

@@ -50,8 +50,10 @@ func sample(w *Writer) {
 	id := CompileID{Frame: 0, Compile: 1, Attempt: 2}
 	stack := w.Stack([]Frame{{File: "/a/b.py", Line: 3, Name: "f", Loc: "x < y"}})
 	w.Emit(Out{Kind: "dynamo_start", ID: id, Meta: map[string]any{"stack": stack}, Place: "tracer/frame.go:1"})
-	w.Emit(Out{Kind: "dynamo_output_graph", ID: id, Meta: map[string]any{"sizes": map[string]any{}},
-		Payload: []byte("class GraphModule\n\n\tx = 1\n")})
+	w.Emit(Out{
+		Kind: "dynamo_output_graph", ID: id, Meta: map[string]any{"sizes": map[string]any{}},
+		Payload: []byte("class GraphModule\n\n\tx = 1\n"),
+	})
 	w.Emit(Text(id, "dynamo_graph_break_reason", "Graph break in user code at /a/b.py:3\n"))
 	w.Emit(Out{Kind: "dynamo_cpp_guards_str", ID: id, Payload: []byte{}})
 	w.Emit(Artifact(NoCompile, RunInfo{Tcdbg: "1", Program: "model.go"}))
@@ -122,8 +124,10 @@ func TestOpensInTlparse(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, bad := range []string{"fail_glog: 1", "fail_json: 1", "fail_payload_md5: 1", "fail_dynamo_guards_json: 1",
-		"fail_parser: 1", "Failed"} {
+	for _, bad := range []string{
+		"fail_glog: 1", "fail_json: 1", "fail_payload_md5: 1", "fail_dynamo_guards_json: 1",
+		"fail_parser: 1", "Failed",
+	} {
 		if bytes.Contains(out, []byte(bad)) {
 			t.Errorf("tlparse complains (%s):\n%s", bad, out)
 		}
@@ -149,8 +153,11 @@ func TestDamage(t *testing.T) {
 		{"mismatch", prefix + `{"a": {}, "has_payload": "` + sum + `"}` + "\n\tabd\n", 1, "abd", Stats{MD5Mismatch: 1}},
 		{"stray lines", "hello\nworld\n" + good, 1, "", Stats{Stray: 2}},
 		{"no final line end", prefix + `{"a": {}, "has_payload": "` + sum + `"}` + "\n\tabc", 1, "abc", Stats{}},
-		{"null ids", prefix + `{"a": {}, "frame_id": null, "frame_compile_id": null, "attempt": null, "rank": null}` + "\n", 1,
-			"", Stats{}},
+		{
+			"null ids", prefix + `{"a": {}, "frame_id": null, "frame_compile_id": null, "attempt": null, "rank": null}` + "\n", 1,
+			"",
+			Stats{},
+		},
 		{"only context keys", prefix + `{"rank": 1}` + "\n", 1, "", Stats{BadJSON: 1}},
 		{"deep JSON", prefix + `{"a": ` + strings.Repeat("[", 1e5) + strings.Repeat("]", 1e5) + "}\n", 1, "", Stats{}},
 	} {

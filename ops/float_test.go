@@ -30,12 +30,19 @@ func TestLogBelowNormal(t *testing.T) {
 func TestAtan2Signs(t *testing.T) {
 	negativeZero := math.Copysign(0, -1)
 	for _, c := range []struct{ y, x, want float64 }{
-		{-5e-324, 1e300, negativeZero}, {5e-324, 1e300, 0},
-		{-5e-324, -1e300, -math.Pi}, {5e-324, -1e300, math.Pi},
-		{-1e-300, -1e100, -math.Pi}, {1e-300, -1e100, math.Pi},
-		{negativeZero, -1, -math.Pi}, {0, -1, math.Pi}, {negativeZero, 1, negativeZero},
-		{-1, 0, -math.Pi / 2}, {1, negativeZero, math.Pi / 2},
-		{math.Inf(-1), math.Inf(-1), -3 * math.Pi / 4}, {-1, math.Inf(-1), -math.Pi},
+		{-5e-324, 1e300, negativeZero},
+		{5e-324, 1e300, 0},
+		{-5e-324, -1e300, -math.Pi},
+		{5e-324, -1e300, math.Pi},
+		{-1e-300, -1e100, -math.Pi},
+		{1e-300, -1e100, math.Pi},
+		{negativeZero, -1, -math.Pi},
+		{0, -1, math.Pi},
+		{negativeZero, 1, negativeZero},
+		{-1, 0, -math.Pi / 2},
+		{1, negativeZero, math.Pi / 2},
+		{math.Inf(-1), math.Inf(-1), -3 * math.Pi / 4},
+		{-1, math.Inf(-1), -math.Pi},
 	} {
 		if got := Atan2Of(c.y, c.x); got != c.want || math.Signbit(got) != math.Signbit(c.want) {
 			t.Errorf("Atan2Of(%v, %v) is %v, want %v", c.y, c.x, got, c.want)

@@ -267,8 +267,10 @@ func furtherLossRows() []*Op {
 				lossTail, func(b B, c *Call) Value {
 				a := In[TripletMarginLossArgs](c)
 				if a.Margin.Float() <= 0 {
-					refuse(&Error{Kind: "ValueError",
-						Msg: fmt.Sprintf("margin must be greater than 0, got %s", floatText(a.Margin.Float()))})
+					refuse(&Error{
+						Kind: "ValueError",
+						Msg:  fmt.Sprintf("margin must be greater than 0, got %s", floatText(a.Margin.Float())),
+					})
 				}
 				refuse(checkTriplet(c))
 				dist := func(x, y Value) Value { return b.Emit(PairwiseDistance, x, y, a.P.Arg, a.Eps.Arg) }

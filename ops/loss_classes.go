@@ -315,8 +315,10 @@ func ctcAlphaRow() *Op {
 				longest = t.Shape[1]
 			}
 			states := sym.Add(sym.Mul(sym.C(2), longest), symOne)
-			return []Result{NewMeta(m.DType, m.Device, m.Shape[1:2]),
-				NewMeta(m.DType, m.Device, []sym.Int{m.Shape[1], m.Shape[0], states})}, nil
+			return []Result{
+				NewMeta(m.DType, m.Device, m.Shape[1:2]),
+				NewMeta(m.DType, m.Device, []sym.Int{m.Shape[1], m.Shape[0], states}),
+			}, nil
 		},
 		Backward: backOf(func(b B, c *BackwardCall) []Value {
 			a := In[CtcAlphaArgs](c.Call)

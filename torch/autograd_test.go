@@ -74,8 +74,10 @@ func TestRefusalsOfTheTape(t *testing.T) {
 		name, want string
 		run        func()
 	}{
-		{"leaf in place", "a leaf Variable that requires grad is being used in an in-place operation",
-			func() { leaf([]float64{1}).Add_(1) }},
+		{
+			"leaf in place", "a leaf Variable that requires grad is being used in an in-place operation",
+			func() { leaf([]float64{1}).Add_(1) },
+		},
 		{"saved tensor changed", "[torch.FloatTensor [2]], which is output 0 of ExpBackward0, is at version 1; expected version 0 " +
 			"instead", func() {
 			x := leaf([]float64{1, 2})
@@ -91,8 +93,10 @@ func TestRefusalsOfTheTape(t *testing.T) {
 		}},
 		{"no grad", "does not require grad", func() { torch.Ones(1).Backward() }},
 		{"not scalar", "grad can be implicitly created only for scalar outputs", func() { leaf([]float64{1, 2}).Mul(2).Backward() }},
-		{"gradient of another shape", "attempting to assign a gradient of size '[3]' to a tensor of size '[1]'",
-			func() { leaf([]float64{1}).SetGrad(torch.Ones(3)) }},
+		{
+			"gradient of another shape", "attempting to assign a gradient of size '[3]' to a tensor of size '[1]'",
+			func() { leaf([]float64{1}).SetGrad(torch.Ones(3)) },
+		},
 		{"gradient of another dtype", "attempting to assign a gradient with dtype 'torch.float64' to a tensor with grad_dtype " +
 			"'torch.float32'", func() { leaf([]float64{1}).SetGrad(torch.Ones(1, kw.Dtype(torch.Float64))) }},
 		{"integers", "only Tensors of floating point dtype can require gradients", func() { torch.NewTensor([]int{1}).RequiresGrad_() }},

@@ -69,8 +69,10 @@ func TestWritesToViews(t *testing.T) {
 			under(func() *Tensor { return x.Select(0, 0) }).Mul_(2)
 			x.Chunk(2, Option{Name: "dim", Value: 1})[0].Add_(1)
 		}, nil},
-		{"several pieces are written under NoGrad",
-			func(x, w *Tensor) { p := x.Mul(w).Unbind()[0]; under(func() *Tensor { return p.Mul_(2) }) }, nil},
+		{
+			"several pieces are written under NoGrad",
+			func(x, w *Tensor) { p := x.Mul(w).Unbind()[0]; under(func() *Tensor { return p.Mul_(2) }) }, nil,
+		},
 		{"a detached view", func(x, w *Tensor) { x.Mul(w).Detach().Select(0, 0).Mul_(w) }, nil},
 		{"a view on the tape", func(x, w *Tensor) { x.Mul(2).Select(0, 0).Mul_(w) }, nil},
 	} {

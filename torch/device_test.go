@@ -68,8 +68,10 @@ func TestDevices(t *testing.T) {
 			}
 		}
 	}
-	for text, want := range map[string]torch.Device{"cpu": torch.Device("cpu"), "cpu:0": torch.Device("cpu"),
-		"cpu:1": torch.Device("cpu"), "meta": torch.Device("meta"), "meta:0": torch.Device("meta")} {
+	for text, want := range map[string]torch.Device{
+		"cpu": torch.Device("cpu"), "cpu:0": torch.Device("cpu"),
+		"cpu:1": torch.Device("cpu"), "meta": torch.Device("meta"), "meta:0": torch.Device("meta"),
+	} {
 		if got := torch.Ones(2, kw.Device(text)).Device(); got != want {
 			t.Errorf("%s becomes %s", text, got)
 		}
@@ -94,10 +96,14 @@ func TestMixedDevices(t *testing.T) {
 		"add_":     {func() { c.Clone().Add_(m) }, metaOnCPU},
 		"a number": {func() { c.Add(on(torch.Device("meta"))) }, metaOnCPU},
 		"mm":       {func() { square(torch.Device("cpu")).Mm(square(torch.Device("meta"))) }, metaOnCPU},
-		"linear": {func() { nn.NewLinear(2, 2).Forward(square(torch.Device("meta"))) },
-			"RuntimeError: Tensor on device cpu is not on the expected device meta!"},
-		"matmul": {func() { square(torch.Device("meta")).Matmul(c) },
-			"RuntimeError: Tensor on device cpu is not on the expected device meta!"},
+		"linear": {
+			func() { nn.NewLinear(2, 2).Forward(square(torch.Device("meta"))) },
+			"RuntimeError: Tensor on device cpu is not on the expected device meta!",
+		},
+		"matmul": {
+			func() { square(torch.Device("meta")).Matmul(c) },
+			"RuntimeError: Tensor on device cpu is not on the expected device meta!",
+		},
 		"cat":        {func() { torch.Cat([]*torch.Tensor{c, m}) }, metaOnCPU},
 		"stack":      {func() { torch.Stack([]*torch.Tensor{c, m}) }, metaOnCPU},
 		"where":      {func() { torch.Where(c.Gt(0), c, m) }, metaOnCPU},
@@ -130,16 +136,24 @@ func TestCpuAndCuda(t *testing.T) {
 		"cuda":     {func() { x.Cuda() }, lacking},
 		"cuda(1)":  {func() { x.Cuda(1) }, lacking},
 		"cuda(-1)": {func() { x.Cuda(-1) }, "RuntimeError: Invalid device string: 'cuda:-1'"},
-		"cpu of meta": {func() { torch.Ones(2, kw.Device("meta")).Cpu() },
-			"NotImplementedError: Cannot copy out of meta tensor; no data!"},
-		"generator on cuda": {func() { torch.NewGenerator(1, kw.Device("cuda")) },
-			"RuntimeError: Cannot get CUDA generator without ATen_cuda library."},
-		"generator on xpu": {func() { torch.NewGenerator(1, kw.Device(torch.Device("xpu"))) },
-			"RuntimeError: Cannot get XPU generator without ATen_xpu library."},
+		"cpu of meta": {
+			func() { torch.Ones(2, kw.Device("meta")).Cpu() },
+			"NotImplementedError: Cannot copy out of meta tensor; no data!",
+		},
+		"generator on cuda": {
+			func() { torch.NewGenerator(1, kw.Device("cuda")) },
+			"RuntimeError: Cannot get CUDA generator without ATen_cuda library.",
+		},
+		"generator on xpu": {
+			func() { torch.NewGenerator(1, kw.Device(torch.Device("xpu"))) },
+			"RuntimeError: Cannot get XPU generator without ATen_xpu library.",
+		},
 		"generator on meta": {func() { torch.NewGenerator(1, kw.Device("meta")) }, "RuntimeError: META device type not an accelerator."},
 		"generator on gpu":  {func() { torch.NewGenerator(1, kw.Device("gpu")) }, "RuntimeError: Expected one of cpu, cuda, "},
-		"generator of size": {func() { torch.NewGenerator(1, kw.Size(2)) },
-			"TypeError: Generator() got an unexpected keyword argument 'size'"},
+		"generator of size": {
+			func() { torch.NewGenerator(1, kw.Size(2)) },
+			"TypeError: Generator() got an unexpected keyword argument 'size'",
+		},
 	} {
 		if got := raised(c.f); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)

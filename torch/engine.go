@@ -90,8 +90,10 @@ const (
 func NewFake(m *ops.TensorMeta) *Tensor {
 	return &Tensor{
 		fake: m, requiresGrad: m.RequiresGrad,
-		array: strided.Array{DType: m.DType, Device: m.Device, Shape: sym.Hints(m.Shape), Stride: sym.Hints(m.Stride),
-			Offset: int(m.Offset.Hint())},
+		array: strided.Array{
+			DType: m.DType, Device: m.Device, Shape: sym.Hints(m.Shape), Stride: sym.Hints(m.Stride),
+			Offset: int(m.Offset.Hint()),
+		},
 	}
 }
 

@@ -28,8 +28,13 @@ func TestAttentionInBlocks(t *testing.T) {
 		{"scale", []int{5, 8}, []int{6, 8}, []int{6, 8}, []torch.Option{kw.Scale(-0.3)}},
 		{"groups", []int{2, 6, 5, 8}, []int{2, 3, 7, 8}, []int{2, 3, 7, 8}, []torch.Option{kw.EnableGqa(true)}},
 		{"mask of all heads", []int{2, 3, 4, 8}, []int{2, 3, 5, 8}, []int{2, 3, 5, 8}, []torch.Option{kw.AttnMask(torch.Randn(4, 5))}},
-		{"mask of each head", []int{2, 3, 4, 8}, []int{2, 3, 5, 8}, []int{2, 3, 5, 8},
-			[]torch.Option{kw.AttnMask(torch.Randn(2, 3, 4, 5))}},
+		{
+			"mask of each head",
+			[]int{2, 3, 4, 8},
+			[]int{2, 3, 5, 8},
+			[]int{2, 3, 5, 8},
+			[]torch.Option{kw.AttnMask(torch.Randn(2, 3, 4, 5))},
+		},
 		{"mask by batch", []int{2, 3, 4, 8}, []int{2, 3, 5, 8}, []int{2, 3, 5, 8}, []torch.Option{kw.AttnMask(torch.Randn(2, 1, 1, 5))}},
 		{"mask of bools, one row without keys", []int{1, 2, 3, 8}, []int{1, 2, 3, 8}, []int{1, 2, 3, 8}, []torch.Option{kw.AttnMask(
 			torch.NewTensor([][]bool{{true, false, true}, {false, false, false}, {true, true, true}}),

@@ -212,8 +212,10 @@ func safeHeader(names []string, tensors map[string]*Tensor, rank map[DType]int, 
 	for _, name := range names {
 		t := tensors[name]
 		n := t.Numel() * t.array.DType.Size()
-		if err := field(name, safeEntry{safeTypes[rank[t.array.DType]].name, append([]int{}, t.array.Shape...),
-			[2]int{at, at + n}}); err != nil {
+		if err := field(name, safeEntry{
+			safeTypes[rank[t.array.DType]].name, append([]int{}, t.array.Shape...),
+			[2]int{at, at + n},
+		}); err != nil {
 			return "", err
 		}
 		at += n

@@ -528,14 +528,19 @@ func (s *saver) tensor(t *Tensor) (any, error) {
 		s.list = append(s.list, t.array.Storage)
 	}
 	id := pickle.Tuple{
-		"storage", pickle.Global{Module: "torch", Name: class}, strconv.Itoa(key), "cpu",
+		"storage",
+		pickle.Global{Module: "torch", Name: class},
+		strconv.Itoa(key), "cpu",
 		t.array.Storage.Size() / t.array.DType.Size(),
 	}
 	hooks := func() any { return &pickle.OrderedDict{} }
 	plain := pickle.Object{
 		Global: pickle.Global{Module: "torch._utils", Name: "_rebuild_tensor_v2"},
-		Args: pickle.Tuple{pickle.Persistent{ID: id}, t.array.Offset, tupleOf(t.array.Shape), tupleOf(t.array.Stride),
-			t.requiresGrad, hooks()},
+		Args: pickle.Tuple{
+			pickle.Persistent{ID: id},
+			t.array.Offset, tupleOf(t.array.Shape), tupleOf(t.array.Stride),
+			t.requiresGrad, hooks(),
+		},
 	}
 	return plain, nil
 }

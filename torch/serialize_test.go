@@ -130,8 +130,10 @@ func checkCheckpoint(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	d := v.(torch.OrderedDict)
-	for key, want := range map[string]any{"epoch": 3, "lr": 0.5, "name": "x", "ok": true, "none": nil, "big": 1 << 40,
-		"list": []any{1, 2.5, "z"}, "tup": []any{1, 2}} {
+	for key, want := range map[string]any{
+		"epoch": 3, "lr": 0.5, "name": "x", "ok": true, "none": nil, "big": 1 << 40,
+		"list": []any{1, 2.5, "z"}, "tup": []any{1, 2},
+	} {
 		if got := d.Get(key); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s is %#v, want %#v", key, got, want)
 		}

@@ -411,12 +411,14 @@ func main() { g := torch.Compile(f); fmt.Println(g(torch.Ones(1))) }`, strings.T
 var quiet = compiler.Disable(func(x *torch.Tensor) *torch.Tensor { return x.Exp().Log() })
 func f(x *torch.Tensor) *torch.Tensor { y := x.Sin(); fmt.Println("p"); return quiet(y).Cos() }
 func main() { g := torch.Compile(f); fmt.Println(g(torch.Ones(1))) }`, "sin | cos", "GB0059"},
-	{"callees of a disabled function", `
+	{
+		"callees of a disabled function", `
 func in(x *torch.Tensor) *torch.Tensor { return x.Sin().Cos() }
 var quiet = compiler.Disable(func(x *torch.Tensor) *torch.Tensor { return in(x.Exp()).Log() }, kw.Recursive(false))
 func f(x *torch.Tensor) *torch.Tensor { return quiet(x.Mul(2)).Add(1) }
 func main() { g := torch.Compile(f); fmt.Println(g(torch.Ones(1)), g(torch.Ones(1)), quiet(torch.Ones(1))) }`,
-		"mul | sin cos | add", "GB0098"},
+		"mul | sin cos | add", "GB0098",
+	},
 	{
 		"recursion is bounded", `
 func f(x *torch.Tensor, n int) *torch.Tensor { if n == 0 { return x }; return f(x.Add(1), n-1) }
@@ -684,7 +686,8 @@ func main() {
 	defer func() { fmt.Println(recover()) }()
 	torch.Compile(func(x *torch.Tensor) *torch.Tensor { return x.Add(torch.NewTensor([][]int{{1}, {1, 2}})) })(torch.Ones(1))
 }`, "sin | cos | sin | sum add", "GB9003 GB9003 GB9003"},
-	{"a subscript begins a graph, unless it is a mask", `
+	{
+		"a subscript begins a graph, unless it is a mask", `
 func f(x *torch.Tensor) *torch.Tensor {
 	at := x.Gt(0).Nonzero()
 	y := x.At(at.At(torch.Slice_{}, 0))
@@ -693,7 +696,8 @@ func f(x *torch.Tensor) *torch.Tensor {
 	return z
 }
 func main() { g := torch.Compile(f); fmt.Println(g(torch.NewTensor([]float32{-1, 2, 3}))) }`,
-		"gt | slice select index gt | select fill_", "GB0036 GB0036"},
+		"gt | slice select index gt | select fill_", "GB0036 GB0036",
+	},
 	{"a mask as subscript begins none", `
 func f(x *torch.Tensor) *torch.Tensor {
 	m := x.Gt(0)

@@ -221,8 +221,10 @@ func main() {
 	if got.stdout != string(out) {
 		t.Errorf("under the tracer\n%s%s\nunder go run\n%s", got.stdout, got.stderr, out)
 	}
-	for _, want := range []string{"mode mode \"fast\" is not supported; there are \"default\" and \"reduce-overhead\"",
-		"eager mode mode \"fast\" is not supported", "passed over <nil>", "has no method Forward"} {
+	for _, want := range []string{
+		"mode mode \"fast\" is not supported; there are \"default\" and \"reduce-overhead\"",
+		"eager mode mode \"fast\" is not supported", "passed over <nil>", "has no method Forward",
+	} {
 		if !strings.Contains(got.stdout, want) {
 			t.Errorf("no %q in\n%s", want, got.stdout)
 		}

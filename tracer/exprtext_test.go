@@ -22,15 +22,19 @@ func randomExpr(r *rand.Rand, k value.ScalarKind, depth int) *value.Expr {
 	leaf := func(name string, b types.BasicKind) *value.Expr {
 		return value.LeafExpr(&value.Source{Type: types.Typ[b], Name: name})
 	}
-	narrow, word, real := value.ScalarKind{Class: value.SignedInt, Bits: 32}, value.ScalarKind{Class: value.SignedInt,
-		Bits: 64}, value.ScalarKind{Class: value.Floating, Bits: 64}
+	narrow, word, real := value.ScalarKind{Class: value.SignedInt, Bits: 32}, value.ScalarKind{
+		Class: value.SignedInt,
+		Bits:  64,
+	}, value.ScalarKind{Class: value.Floating, Bits: 64}
 	if depth == 0 {
 		switch k {
 		case boolean64:
 			return leaf("L['b']", types.Bool)
 		case real:
-			return []*value.Expr{leaf("L['x']", types.Float64), leaf("L['s'].y", types.Float64),
-				value.ConstExpr(k, value.Scalar{F: -1.5})}[r.Intn(3)]
+			return []*value.Expr{
+				leaf("L['x']", types.Float64), leaf("L['s'].y", types.Float64),
+				value.ConstExpr(k, value.Scalar{F: -1.5}),
+			}[r.Intn(3)]
 		case narrow:
 			return leaf("L['n']", types.Int32)
 		}
@@ -43,8 +47,10 @@ func randomExpr(r *rand.Rand, k value.ScalarKind, depth int) *value.Expr {
 		return &value.Expr{Op: token.NOT, Kind: k, X: sub(k)}
 	case k == boolean64:
 		of := numeric[r.Intn(3)]
-		return &value.Expr{Op: []token.Token{token.LSS, token.LEQ, token.EQL, token.NEQ, token.GTR}[r.Intn(5)], Kind: k,
-			X: sub(of), Y: sub(of)}
+		return &value.Expr{
+			Op: []token.Token{token.LSS, token.LEQ, token.EQL, token.NEQ, token.GTR}[r.Intn(5)], Kind: k,
+			X: sub(of), Y: sub(of),
+		}
 	case r.Intn(3) == 0:
 		return &value.Expr{Op: token.ARROW, Kind: k, X: sub(numeric[r.Intn(3)])}
 	case r.Intn(4) == 0:
@@ -52,8 +58,10 @@ func randomExpr(r *rand.Rand, k value.ScalarKind, depth int) *value.Expr {
 	case k == real:
 		return &value.Expr{Op: []token.Token{token.ADD, token.SUB, token.MUL, token.QUO}[r.Intn(4)], Kind: k, X: sub(k), Y: sub(k)}
 	}
-	return &value.Expr{Op: []token.Token{token.ADD, token.SUB, token.MUL, token.QUO, token.REM, token.AND, token.OR, token.XOR,
-		token.AND_NOT}[r.Intn(9)], Kind: k, X: sub(k), Y: sub(k)}
+	return &value.Expr{Op: []token.Token{
+		token.ADD, token.SUB, token.MUL, token.QUO, token.REM, token.AND, token.OR, token.XOR,
+		token.AND_NOT,
+	}[r.Intn(9)], Kind: k, X: sub(k), Y: sub(k)}
 }
 
 var boolean64 = value.ScalarKind{Class: value.Boolean, Bits: 8}
@@ -65,8 +73,11 @@ var sourceName = regexp.MustCompile(`L\['(\w+)'\](\.\w+)?`)
 func TestTextOfExpressionsReadsBack(t *testing.T) {
 	r := rand.New(rand.NewSource(7))
 	for range 5000 {
-		e := randomExpr(r, []value.ScalarKind{boolean64, {Class: value.SignedInt, Bits: 64},
-			{Class: value.Floating, Bits: 64}}[r.Intn(3)], 1+r.Intn(4))
+		e := randomExpr(r, []value.ScalarKind{
+			boolean64,
+			{Class: value.SignedInt, Bits: 64},
+			{Class: value.Floating, Bits: 64},
+		}[r.Intn(3)], 1+r.Intn(4))
 		text := e.String()
 		goText := strings.ReplaceAll(sourceName.ReplaceAllString(text, "$1$2"), "not ", "!")
 		tree, err := parser.ParseExpr(goText)

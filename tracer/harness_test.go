@@ -104,8 +104,10 @@ func (o *outcome) codes() string {
 func program(body string) string {
 	var sb strings.Builder
 	sb.WriteString("package main\n\nimport (\n\t\"tcdbg/torch\"\n")
-	for _, p := range []string{"errors", "fmt", "math", "slices", "strings", "tcdbg/torch/autograd", "tcdbg/torch/compiler",
-		"tcdbg/torch/kw", "tcdbg/torch/nn", "tcdbg/torch/nn/functional", "tcdbg/torch/optim"} {
+	for _, p := range []string{
+		"errors", "fmt", "math", "slices", "strings", "tcdbg/torch/autograd", "tcdbg/torch/compiler",
+		"tcdbg/torch/kw", "tcdbg/torch/nn", "tcdbg/torch/nn/functional", "tcdbg/torch/optim",
+	} {
 		if strings.Contains(body, path.Base(p)+".") {
 			fmt.Fprintf(&sb, "\t%q\n", p)
 		}

@@ -180,8 +180,10 @@ func main() {
 		}
 	}
 	text := strings.Join(said, "\n")
-	for _, want := range []string{"by: L['by'] == 1 is 2", "\n: (L['rangeindex'] + 1) < L['len(turns)'] is false (rangeindex = ",
-		"\n: (L['rangecount'] + 1) < 2"} {
+	for _, want := range []string{
+		"by: L['by'] == 1 is 2", "\n: (L['rangeindex'] + 1) < L['len(turns)'] is false (rangeindex = ",
+		"\n: (L['rangecount'] + 1) < 2",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("nothing says %q:\n%s", want, text)
 		}

@@ -17,8 +17,10 @@ func TestExprTestAgreesWithEval(t *testing.T) {
 	src := &value.Source{Type: types.Typ[types.Int]}
 	a := &guard.Addresses{Slot: []guard.Slot{{P: unsafe.Pointer(&x), Done: true}}}
 	for _, op := range []token.Token{token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ} {
-		e := &value.Expr{Op: op, Kind: value.KindOf(types.Typ[types.Bool]), X: value.LeafExpr(src),
-			Y: value.ConstExpr(value.KindOf(src.Type), value.Scalar{I: 5})}
+		e := &value.Expr{
+			Op: op, Kind: value.KindOf(types.Typ[types.Bool]), X: value.LeafExpr(src),
+			Y: value.ConstExpr(value.KindOf(src.Type), value.Scalar{I: 5}),
+		}
 		for x = 3; x < 8; x++ {
 			got, ok := e.Eval(a)
 			if !ok {
@@ -55,8 +57,10 @@ func TestScalarArithmetic(t *testing.T) {
 	if v := bin(f32, token.MUL, value.Scalar{F: float64(p)}, value.Scalar{F: 3}); float32(v.F) != p*q {
 		t.Errorf("float32: %v", v.F)
 	}
-	if _, ok := (&value.Expr{Op: token.QUO, Kind: i8, X: value.ConstExpr(i8, value.Scalar{I: 1}),
-		Y: value.ConstExpr(i8, value.Scalar{})}).Eval(nil); ok {
+	if _, ok := (&value.Expr{
+		Op: token.QUO, Kind: i8, X: value.ConstExpr(i8, value.Scalar{I: 1}),
+		Y: value.ConstExpr(i8, value.Scalar{}),
+	}).Eval(nil); ok {
 		t.Error("division by zero has a value")
 	}
 }

@@ -187,7 +187,9 @@ func (r *breakRow) draw(sc *scene, w int) theme.Line {
 	}
 	why := breakTitle(b)
 	l := theme.Line{
-		{Text: indent, Style: theme.Faint}, {Text: glyph + " ", Style: style}, {Text: place + "  "},
+		{Text: indent, Style: theme.Faint},
+		{Text: glyph + " ", Style: style},
+		{Text: place + "  "},
 		theme.T(style&theme.Noise, why),
 	}
 	l = l.Fit(max(0, w-theme.Width(tail)))

@@ -173,13 +173,19 @@ func richReport() *explain.Report {
 	addKernels(r)
 	addFusion(r)
 	addPhases(r, t0)
-	r.Totals = explain.Totals{Records: 812, Frames: 4, Compiles: 6, Graphs: len(r.Graphs), Breaks: 13, DistinctBreaks: 2,
-		Recompiles: 2, Kernels: len(r.Kernels), CompileSeconds: 0.41, Ops: 22}
+	r.Totals = explain.Totals{
+		Records: 812, Frames: 4, Compiles: 6, Graphs: len(r.Graphs), Breaks: 13, DistinctBreaks: 2,
+		Recompiles: 2, Kernels: len(r.Kernels), CompileSeconds: 0.41, Ops: 22,
+	}
 	r.Advice = []explain.Advice{
-		{Text: "branch on a tensor's value", Pos: r.Breaks[0].Lead.Pos, Fix: r.Breaks[0].Fix, Cost: "2 graphs, 12 times",
-			Break: r.Breaks[0]},
-		{Text: "batch 8, 9, 10: compiled 3 times", Pos: r.Recompiles[0].Failures[0].Pos, Fix: r.Recompiles[0].Fix,
-			Cost: "0.06 s once each", Cause: &explain.RecompileCause{}, Frame: step},
+		{
+			Text: "branch on a tensor's value", Pos: r.Breaks[0].Lead.Pos, Fix: r.Breaks[0].Fix, Cost: "2 graphs, 12 times",
+			Break: r.Breaks[0],
+		},
+		{
+			Text: "batch 8, 9, 10: compiled 3 times", Pos: r.Recompiles[0].Failures[0].Pos, Fix: r.Recompiles[0].Fix,
+			Cost: "0.06 s once each", Cause: &explain.RecompileCause{}, Frame: step,
+		},
 	}
 	return r
 }
@@ -203,8 +209,10 @@ func addBreaks(r *explain.Report, dec *explain.Frame) {
 		Explanation: "The branch needs a number, and the graph holds only how it is computed.",
 		Hints:       []string{"Use torch.Where instead of the branch.", "Compute the condition outside the compiled function."},
 		Stack:       []logs.Pos{at(14, "main", "out := m.Forward(img)"), at(31, "Model.Forward", "h = d.Forward(h, b)"), pos},
-		Value: []logs.Pos{at(41, "b (argument 1)", ""), at(52, "Sum()", "b.Sum()"), at(52, "Lt(0)", ".Lt(0)"),
-			at(52, "Bool()", ".Bool()")},
+		Value: []logs.Pos{
+			at(41, "b (argument 1)", ""), at(52, "Sum()", "b.Sum()"), at(52, "Lt(0)", ".Lt(0)"),
+			at(52, "Bool()", ".Bool()"),
+		},
 		Before: c.Graph.Ops, After: r.Graphs[2],
 		Raw: "Data-dependent branching\n  Explanation: ...",
 	}
@@ -219,12 +227,16 @@ func addBreaks(r *explain.Report, dec *explain.Frame) {
 	for range 12 {
 		g.Breaks = append(g.Breaks, lead)
 	}
-	print := &explain.Break{Code: "GB0059", Type: "Call of a printing function", Fixability: "fixable by you",
-		Pos: at(57, "Decoder.Forward", "\tfmt.Println(h.Shape())"), Compile: c, Explanation: "Printing happens outside any graph."}
+	print := &explain.Break{
+		Code: "GB0059", Type: "Call of a printing function", Fixability: "fixable by you",
+		Pos: at(57, "Decoder.Forward", "\tfmt.Println(h.Shape())"), Compile: c, Explanation: "Printing happens outside any graph.",
+	}
 	after := &explain.BreakGroup{Key: "GB0059 Decoder.Forward", Lead: print, Breaks: []*explain.Break{print}, CausedBy: g, EagerOps: -1}
 	g.Causes = []*explain.BreakGroup{after}
-	lib := &explain.Break{Type: "Skipped function", Noise: true,
-		Pos: logs.Pos{File: "/usr/lib/python3/site-packages/torch/nn/parallel/distributed.py", Line: 1600}}
+	lib := &explain.Break{
+		Type: "Skipped function", Noise: true,
+		Pos: logs.Pos{File: "/usr/lib/python3/site-packages/torch/nn/parallel/distributed.py", Line: 1600},
+	}
 	noise := &explain.BreakGroup{Key: "noise", Lead: lib, Breaks: []*explain.Break{lib}, EagerOps: -1}
 	r.Breaks = []*explain.BreakGroup{g, after, noise}
 }
@@ -232,8 +244,10 @@ func addBreaks(r *explain.Report, dec *explain.Frame) {
 func addRecompiles(r *explain.Report, step *explain.Frame) {
 	for i := 1; i <= 2; i++ {
 		g := &explain.Graph{ID: cid(3, i), Name: fmt.Sprintf("__compiled_fn_%d", 4+i), Ops: step.Compiles[0].Graph.Ops, Inputs: 1}
-		c := &explain.Compile{ID: cid(3, i), Frame: step, Status: explain.Compiled, Seconds: 0.03, Graph: g,
-			Stack: []logs.Pos{at(16, "main", "step(x)")}}
+		c := &explain.Compile{
+			ID: cid(3, i), Frame: step, Status: explain.Compiled, Seconds: 0.03, Graph: g,
+			Stack: []logs.Pos{at(16, "main", "step(x)")},
+		}
 		rc := &explain.Recompile{
 			Key: "step size x 0", Compile: c, Complete: true,
 			Failures: []explain.GuardFailure{{
@@ -273,14 +287,22 @@ func addNodes(g *explain.Graph) {
 	nodes := []explain.GraphNode{
 		{Name: "l_x_", Op: "placeholder", Target: "L_x_", Type: "f32[8, 16, 64]"},
 		{Name: "l_b_", Op: "placeholder", Target: "L_b_", Type: "f32[8, 16, 64]"},
-		{Name: "attention", Op: "call_function", Target: "aten.attention", Type: "f32[8, 16, 64]", Args: []string{"l_x_"},
-			Pos: at(44, "Decoder.Forward", "\th := d.attn.Forward(x)")},
-		{Name: "add", Op: "call_function", Target: "aten.add", Type: "f32[8, 16, 64]", Args: []string{"attention", "l_x_"},
-			Pos: at(45, "Decoder.Forward", "\th = h.Add(x)")},
-		{Name: "layer_norm", Op: "call_function", Target: "aten.layer_norm", Type: "f32[8, 16, 64]", Args: []string{"add"},
-			Pos: at(46, "Decoder.Forward", "\th = d.norm.Forward(h)")},
-		{Name: "sum_1", Op: "call_function", Target: "aten.sum", Type: "f32[]", Args: []string{"l_b_"},
-			Pos: at(52, "Decoder.Forward", "\tif b.Sum().Lt(0).Bool() {")},
+		{
+			Name: "attention", Op: "call_function", Target: "aten.attention", Type: "f32[8, 16, 64]", Args: []string{"l_x_"},
+			Pos: at(44, "Decoder.Forward", "\th := d.attn.Forward(x)"),
+		},
+		{
+			Name: "add", Op: "call_function", Target: "aten.add", Type: "f32[8, 16, 64]", Args: []string{"attention", "l_x_"},
+			Pos: at(45, "Decoder.Forward", "\th = h.Add(x)"),
+		},
+		{
+			Name: "layer_norm", Op: "call_function", Target: "aten.layer_norm", Type: "f32[8, 16, 64]", Args: []string{"add"},
+			Pos: at(46, "Decoder.Forward", "\th = d.norm.Forward(h)"),
+		},
+		{
+			Name: "sum_1", Op: "call_function", Target: "aten.sum", Type: "f32[]", Args: []string{"l_b_"},
+			Pos: at(52, "Decoder.Forward", "\tif b.Sum().Lt(0).Bool() {"),
+		},
 		{Name: "output", Op: "output", Target: "output", Args: []string{"layer_norm", "sum_1"}},
 	}
 	g.LoadNodes = func() []explain.GraphNode { return nodes }
@@ -301,10 +323,12 @@ func addKernels(r *explain.Report) {
 		"}",
 	}
 	r.Kernels = []*explain.Kernel{
-		{ID: cid(1, 0), Name: "fused_attention_0", Lang: "extern", Reason: "template: no fusion into attention",
+		{
+			ID: cid(1, 0), Name: "fused_attention_0", Lang: "extern", Reason: "template: no fusion into attention",
 			Ops: []string{"attention"}, Nodes: []string{"attention"},
 			Pos: []logs.Pos{at(44, "Decoder.Forward", "\th := d.attn.Forward(x)")}, Bytes: 1 << 20, Calls: 12, Timed: 12,
-			Nanos: 12 * 1_100_000, Fused: 1},
+			Nanos: 12 * 1_100_000, Fused: 1,
+		},
 		{
 			ID: cid(1, 0), Name: "fused_add_layer_norm_1", Lang: "c", Ops: []string{"add", "layer_norm"},
 			Nodes: []string{"add", "layer_norm"},
@@ -315,33 +339,45 @@ func addKernels(r *explain.Report) {
 				{Line: 13, Nodes: []string{"add"}, Pos: []logs.Pos{at(45, "Decoder.Forward", "\th = h.Add(x)")}},
 				{Line: 14, Nodes: []string{"layer_norm"}, Pos: []logs.Pos{at(46, "Decoder.Forward", "\th = d.norm.Forward(h)")}},
 			},
-			Output: &explain.OutputCode{ID: cid(1, 0), Path: "output_code.py",
-				Load: func() string { return "# wrapper\n" + strings.Join(src, "\n") }},
+			Output: &explain.OutputCode{
+				ID: cid(1, 0), Path: "output_code.py",
+				Load: func() string { return "# wrapper\n" + strings.Join(src, "\n") },
+			},
 		},
-		{ID: cid(2, 0), Name: "fused_mul_add_gelu_0", Lang: "c", Ops: []string{"mul", "add", "gelu"},
+		{
+			ID: cid(2, 0), Name: "fused_mul_add_gelu_0", Lang: "c", Ops: []string{"mul", "add", "gelu"},
 			Nodes: []string{"mul", "add_1", "gelu"}, Pos: []logs.Pos{at(53, "Decoder.Forward", "\t\tb = b.Mul(-1)")}, Bytes: -1,
-			Nanos: -1, Fused: 3},
+			Nanos: -1, Fused: 3,
+		},
 	}
 }
 
 func addFusion(r *explain.Report) {
 	r.Passes = []*explain.PassRun{
-		{ID: cid(1, 0), Step: logs.PassStep{Stage: "aot", Pass: "decompose", Index: 0, Before: "a = layer_norm(x)\nreturn a",
-			After: "m = mean(x)\nv = var(x)\na = norm(x, m, v)\nreturn a", Micros: 140}},
+		{ID: cid(1, 0), Step: logs.PassStep{
+			Stage: "aot", Pass: "decompose", Index: 0, Before: "a = layer_norm(x)\nreturn a",
+			After: "m = mean(x)\nv = var(x)\na = norm(x, m, v)\nreturn a", Micros: 140,
+		}},
 		{ID: cid(1, 0), Step: logs.PassStep{Stage: "aot", Pass: "cse", Index: 1, Before: "a\n", After: "a\n", Micros: 12}},
 	}
 	start := func() (logs.Schedule, bool) { return logs.Schedule{}, true }
 	ops := []string{"mm", "add", "relu", "mul", "sum", "amax"}
-	r.Fusions = []*explain.Fusion{{ID: cid(1, 0), Graph: "__compiled_fn_2", Before: 4, After: 2, Seq: 9, Ops: ops, Start: start,
+	r.Fusions = []*explain.Fusion{{
+		ID: cid(1, 0), Graph: "__compiled_fn_2", Before: 4, After: 2, Seq: 9, Ops: ops, Start: start,
 		Steps: []logs.FusionStep{
 			{Round: 1, A: "op1", B: "op2", Kind: "vertical", Fused: true, Score: 131072, Result: "op1_op2", Kernels: 5},
 			{Round: 1, A: "op1_op2", B: "op3", Kind: "vertical", Fused: true, Score: 131072, Result: "op1_op2_op3", Kernels: 4},
-			{Round: 1, A: "op0", B: "op1_op2_op3", Kind: "epilogue", Reason: "template",
+			{
+				Round: 1, A: "op0", B: "op1_op2_op3", Kind: "epilogue", Reason: "template",
 				Why:   "mm is a template over 8x64, add runs over 8x64: an epilogue would fit, but mm is an extern kernel here.",
-				Score: 64, Kernels: 4},
-			{Round: 2, A: "op4", B: "op5", Kind: "horizontal", Reason: "reduction of another group",
-				Why: "sum iterates (8192), amax reduces (8, 1024).", Kernels: 4},
-		}}}
+				Score: 64, Kernels: 4,
+			},
+			{
+				Round: 2, A: "op4", B: "op5", Kind: "horizontal", Reason: "reduction of another group",
+				Why: "sum iterates (8192), amax reduces (8, 1024).", Kernels: 4,
+			},
+		},
+	}}
 }
 
 // Schedule fuses what the steps of addFusion fuse.
@@ -366,8 +402,10 @@ func (f *fakeFeed) Schedule(fu *explain.Fusion, decisions int) ([]Kernel, error)
 			ops = append(ops, fu.Ops[n])
 			body += "  " + fu.Ops[n] + ";\n"
 		}
-		k := Kernel{Node: g, Ranges: "[8192]", Ops: ops, Name: "fused_" + strings.Join(ops, "_"),
-			Source: "void fused_" + strings.Join(ops, "_") + "() {\n" + body + "}\n"}
+		k := Kernel{
+			Node: g, Ranges: "[8192]", Ops: ops, Name: "fused_" + strings.Join(ops, "_"),
+			Source: "void fused_" + strings.Join(ops, "_") + "() {\n" + body + "}\n",
+		}
 		if g == "op0" {
 			k.Name, k.Source = "extern_mm_0", ""
 		}
@@ -395,11 +433,16 @@ func addPhases(r *explain.Report, t0 time.Time) {
 		{"compile step", 3, 2, 1800, 60, 0},
 	} {
 		_ = i
-		r.Phases = append(r.Phases, &explain.Phase{Name: p.name, ID: cid(p.frame, p.n), Start: t0.Add(ms(p.from)), Dur: ms(p.d),
-			Depth: p.dp})
+		r.Phases = append(r.Phases, &explain.Phase{
+			Name: p.name, ID: cid(p.frame, p.n), Start: t0.Add(ms(p.from)), Dur: ms(p.d),
+			Depth: p.dp,
+		})
 	}
-	r.PhaseSums = []explain.PhaseSum{{Name: "inductor", Count: 2, Seconds: 0.25, Self: 0.175},
-		{Name: "trace", Count: 2, Seconds: 0.09, Self: 0.09}, {Name: "cc", Count: 1, Seconds: 0.075, Self: 0.075}}
+	r.PhaseSums = []explain.PhaseSum{
+		{Name: "inductor", Count: 2, Seconds: 0.25, Self: 0.175},
+		{Name: "trace", Count: 2, Seconds: 0.09, Self: 0.09},
+		{Name: "cc", Count: 1, Seconds: 0.075, Self: 0.075},
+	}
 }
 
 // richFeed is the captioner as a live run.
@@ -407,14 +450,21 @@ func richFeed() *fakeFeed {
 	f := &fakeFeed{
 		report: richReport(),
 		run:    Run{Title: "captioner.go", Root: "/home/ann/captioner", Live: true, Control: true, Elapsed: 3200 * time.Millisecond},
-		output: []OutputLine{{Text: "epoch 1 loss 0.52"}, {Text: "warning: slow \x1b[31mdisk\x1b[0m", Err: true},
-			{Text: "epoch 2 loss 0.31"}},
+		output: []OutputLine{
+			{Text: "epoch 1 loss 0.52"},
+			{Text: "warning: slow \x1b[31mdisk\x1b[0m", Err: true},
+			{Text: "epoch 2 loss 0.31"},
+		},
 		files: map[string][]string{},
 	}
-	for i, k := range []string{"artifact:tcdbg_run", "dynamo_start", "dynamo_output_graph", "artifact:dynamo_graph_break_reason",
-		"dynamo_cpp_guards_str", "inductor_output_code", "artifact:recompile_reasons", "compilation_metrics"} {
-		f.records = append(f.records, Record{Time: fmt.Sprintf("12:00:0%d.000", i), Kind: k, ID: "1/0", Rank: -1,
-			Bytes: int64(100 * i), Summary: ""})
+	for i, k := range []string{
+		"artifact:tcdbg_run", "dynamo_start", "dynamo_output_graph", "artifact:dynamo_graph_break_reason",
+		"dynamo_cpp_guards_str", "inductor_output_code", "artifact:recompile_reasons", "compilation_metrics",
+	} {
+		f.records = append(f.records, Record{
+			Time: fmt.Sprintf("12:00:0%d.000", i), Kind: k, ID: "1/0", Rank: -1,
+			Bytes: int64(100 * i), Summary: "",
+		})
 	}
 	lines := make([]string, 84)
 	for i := range lines {

@@ -34,8 +34,10 @@ func TestFirstAdviceInView(t *testing.T) {
 	long := strings.Repeat("one line of the program after the other ", 12)
 	for i := range 9 {
 		f.report.Failures = append(f.report.Failures,
-			&explain.Failure{ID: cid(1, i), Type: "TorchRuntimeError", Reason: fmt.Sprint("failed ", i),
-				Fix: explain.Fix{Text: long}, Seq: 3})
+			&explain.Failure{
+				ID: cid(1, i), Type: "TorchRuntimeError", Reason: fmt.Sprint("failed ", i),
+				Fix: explain.Fix{Text: long}, Seq: 3,
+			})
 	}
 	for _, size := range []string{"80x24", "120x40", "160x50"} {
 		d := newDriver(t, f, Options{}, 80, 24)
@@ -93,8 +95,10 @@ func TestFirstAdviceInViewWhateverFailed(t *testing.T) {
 // A text that is cut for want of room says so, and is whole where there is room again.
 func TestFailureTextGivesWay(t *testing.T) {
 	f := richFeed()
-	f.report.Failures = []*explain.Failure{{ID: cid(1, 1), Type: "TorchRuntimeError", Reason: "failed",
-		Fix: explain.Fix{Text: "the first words of it, " + strings.Repeat("then others, ", 12) + "then the_last_one"}, Seq: 3}}
+	f.report.Failures = []*explain.Failure{{
+		ID: cid(1, 1), Type: "TorchRuntimeError", Reason: "failed",
+		Fix: explain.Fix{Text: "the first words of it, " + strings.Repeat("then others, ", 12) + "then the_last_one"}, Seq: 3,
+	}}
 	d := newDriver(t, f, Options{}, 80, 24)
 	d.script("size 60x13\nexpect the first words\nexpect  …\nrefute the_last_one\nexpect 1 ✂")
 	d.script("size 60x30\nexpect the_last_one\nexpect 1 ✂\nsize 60x13\nrefute the_last_one")

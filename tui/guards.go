@@ -282,7 +282,9 @@ func guardLine(sc *scene, l leaf, w int) theme.Line {
 		}
 	}
 	line := theme.Line{
-		indent, {Text: theme.GlyphGuard + " ", Style: theme.Guard}, theme.T(theme.Plain, g.Kind+" "),
+		indent,
+		{Text: theme.GlyphGuard + " ", Style: theme.Guard},
+		theme.T(theme.Plain, g.Kind+" "),
 		theme.T(theme.Faint, demand(g)),
 	}
 	if by == "" {

@@ -94,7 +94,8 @@ func (r recordRow) draw(_ *scene, w int) theme.Line {
 	}
 	size := bytesText(rec.Bytes)
 	l := theme.Line{
-		{Text: theme.Clean(rec.Time) + " ", Style: theme.Faint}, {Text: theme.Fit(id, 8) + " ", Style: theme.Faint},
+		{Text: theme.Clean(rec.Time) + " ", Style: theme.Faint},
+		{Text: theme.Fit(id, 8) + " ", Style: theme.Faint},
 		theme.T(kindStyle(rec.Kind), rec.Kind+" "), theme.T(theme.Faint, rec.Summary),
 	}
 	return append(l.Fit(max(0, w-len(size)-1)), theme.Span{Text: " " + size, Style: theme.Faint})

@@ -266,8 +266,10 @@ func TestOverviewTellsDamage(t *testing.T) {
 func TestFailuresHaveFixes(t *testing.T) {
 	r := &explain.Report{
 		Frames: []*explain.Frame{{Name: "f", Status: explain.Failed}},
-		Failures: []*explain.Failure{{ID: cid(0, 0), Type: "Unsupported", Code: "GB0170", Reason: "branch",
-			Fix: explain.Fix{Text: "Use torch.where."}}},
+		Failures: []*explain.Failure{{
+			ID: cid(0, 0), Type: "Unsupported", Code: "GB0170", Reason: "branch",
+			Fix: explain.Fix{Text: "Use torch.where."},
+		}},
 		Totals: explain.Totals{Failures: 1},
 	}
 	newDriver(t, &fakeFeed{report: r, run: Run{Title: "x"}}, Options{}, 100, 30).script(`
@@ -310,12 +312,16 @@ func TestChangedWithoutActual(t *testing.T) {
 	if s := changed(explain.GuardFailure{Source: "L['n']", Kind: "value", Dim: -1, Expected: "3.5"}); s != "n  no longer 3.5" {
 		t.Errorf("%q", s)
 	}
-	if s := changed(explain.GuardFailure{Source: "x.size()[0]", Kind: "shape_relation", Dim: -1,
-		Expected: "!= 7"}); s != "x.size()[0]  no longer != 7" {
+	if s := changed(explain.GuardFailure{
+		Source: "x.size()[0]", Kind: "shape_relation", Dim: -1,
+		Expected: "!= 7",
+	}); s != "x.size()[0]  no longer != 7" {
 		t.Errorf("%q", s)
 	}
-	if s := changed(explain.GuardFailure{Source: "grad_mode", Kind: "global_state", Dim: -1,
-		Text: "8/2: GLOBAL_STATE changed: grad_mode "}); s != "global state changed: grad_mode" {
+	if s := changed(explain.GuardFailure{
+		Source: "grad_mode", Kind: "global_state", Dim: -1,
+		Text: "8/2: GLOBAL_STATE changed: grad_mode ",
+	}); s != "global state changed: grad_mode" {
 		t.Errorf("%q", s)
 	}
 }
@@ -334,9 +340,11 @@ func TestFooterOffers(t *testing.T) {
 // A program that failed before anything was compiled says how, whole, where
 // the frames would be; one that needs nothing says that too.
 func TestOverviewWithoutFrames(t *testing.T) {
-	failed := &fakeFeed{report: &explain.Report{},
+	failed := &fakeFeed{
+		report: &explain.Report{},
 		run: Run{Title: "x", Failed: true, Ended: "model.go:7:2: cannot use kw.Dim(0) (value of type torch.Option) as int value in " +
-			"argument to f"}}
+			"argument to f"},
+	}
 	newDriver(t, failed, Options{}, 60, 24).script("expect as int value in argument to f\nexpect Output")
 	late := richFeed()
 	late.run.Live, late.run.Failed, late.run.Ended = false, true, "panic: runtime error: index out of range [5] with length 2"
@@ -402,8 +410,10 @@ func TestScheduleRefused(t *testing.T) {
 // made, each pass beside its decisions.
 func TestFusionOrder(t *testing.T) {
 	f := richFeed()
-	f.report.Passes = append(f.report.Passes, &explain.PassRun{ID: cid(1, 0), Seq: 12,
-		Step: logs.PassStep{Stage: "inductor", Pass: "lower_backward"}})
+	f.report.Passes = append(f.report.Passes, &explain.PassRun{
+		ID: cid(1, 0), Seq: 12,
+		Step: logs.PassStep{Stage: "inductor", Pass: "lower_backward"},
+	})
 	second := *f.report.Fusions[0]
 	second.Seq = 20
 	f.report.Fusions = append(f.report.Fusions, &second)
@@ -457,8 +467,10 @@ func TestFoldSame(t *testing.T) {
 	for _, e := range foldSame(diffLines(before, after)) {
 		got = append(got, string(e.op)+e.text)
 	}
-	want := []string{" line 0", "~⋮ 16 lines the same", " line 17", " line 18", " line 19", "-line 20", "+changed", " line 21",
-		" line 22", " line 23", "~⋮ 15 lines the same", " line 39"}
+	want := []string{
+		" line 0", "~⋮ 16 lines the same", " line 17", " line 18", " line 19", "-line 20", "+changed", " line 21",
+		" line 22", " line 23", "~⋮ 15 lines the same", " line 39",
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}

@@ -38,8 +38,10 @@ func TestScreensShowTheTotals(t *testing.T) {
 		for _, k := range r.Ranks {
 			row := (&rankRow{k}).draw(nil, 0)
 			n := k.Totals
-			want := []string{fmt.Sprint(k.Rank), fmt.Sprint(n.Frames), fmt.Sprint(n.Graphs), fmt.Sprint(n.Breaks),
-				fmt.Sprint(n.Recompiles), fmt.Sprint(n.Kernels)}
+			want := []string{
+				fmt.Sprint(k.Rank), fmt.Sprint(n.Frames), fmt.Sprint(n.Graphs), fmt.Sprint(n.Breaks),
+				fmt.Sprint(n.Recompiles), fmt.Sprint(n.Kernels),
+			}
 			if got := strings.Fields(row.Text()); strings.Join(got[:len(want)], " ") != strings.Join(want, " ") {
 				t.Errorf("%s: the row of rank %d is %q, want %v", path, k.Rank, got, want)
 			}

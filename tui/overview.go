@@ -65,8 +65,10 @@ func (scr *overviewScreen) lead(sc *scene, w int) []theme.Line {
 		l = theme.Line{{Text: " no operators captured", Style: theme.Bold}}
 	case known:
 		l = theme.Line{
-			{Text: " " + percent(float64(compiled), float64(compiled+eager)) + " of operators run compiled",
-				Style: theme.Bold | theme.Compiled},
+			{
+				Text:  " " + percent(float64(compiled), float64(compiled+eager)) + " of operators run compiled",
+				Style: theme.Bold | theme.Compiled,
+			},
 			{Text: fmt.Sprintf(" (%d of %d)", compiled, compiled+eager)},
 		}
 	default:
@@ -82,8 +84,10 @@ func (scr *overviewScreen) lead(sc *scene, w int) []theme.Line {
 		l = append(l, theme.Span{Text: " · " + count(r.Totals.Restarts, "restart")})
 	}
 	if r.Totals.Failures > 0 {
-		l = append(l, theme.Span{Text: " · " + theme.GlyphFailed + " " + count(r.Totals.Failures, "failure"),
-			Style: theme.Red | theme.Bold})
+		l = append(l, theme.Span{
+			Text:  " · " + theme.GlyphFailed + " " + count(r.Totals.Failures, "failure"),
+			Style: theme.Red | theme.Bold,
+		})
 	}
 	if r.Engine != "" && l.Width()+len(r.Engine)+4 < w {
 		l = append(l, theme.T(theme.Faint, " · "+r.Engine))

@@ -90,8 +90,10 @@ func (o *palette) places(add func(item)) {
 	sc := &o.m.sc
 	place := func(kind, name, where string, sel Selection, s keys.Screen) {
 		add(item{
-			line: theme.Line{{Text: theme.Fit(kind, paletteKind), Style: theme.Faint},
-				theme.T(theme.Plain, theme.Fit(theme.Clean(name), o.column()-paletteKind)), theme.T(theme.Faint, where)},
+			line: theme.Line{
+				{Text: theme.Fit(kind, paletteKind), Style: theme.Faint},
+				theme.T(theme.Plain, theme.Fit(theme.Clean(name), o.column()-paletteKind)), theme.T(theme.Faint, where),
+			},
 			find: kind + " " + name + " " + where,
 			run: func() tea.Cmd {
 				o.m.current().choose(sc, sel)

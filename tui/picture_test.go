@@ -35,8 +35,10 @@ func savedFeed(t *testing.T) *fakeFeed {
 // The README's pictures are frames of a real run.
 func TestPictures(t *testing.T) {
 	d := newDriver(t, savedFeed(t), Options{Colour: true}, 110, 26)
-	for name, key := range map[string]keys.Screen{"overview": keys.Overview, "source": keys.Source, "breaks": keys.Breaks,
-		"kernels": keys.Kernels} {
+	for name, key := range map[string]keys.Screen{
+		"overview": keys.Overview, "source": keys.Source, "breaks": keys.Breaks,
+		"kernels": keys.Kernels,
+	} {
 		d.send(keyMsg(title(keys.Overview).Key))
 		d.script("keys g")
 		d.send(keyMsg(title(key).Key))

@@ -463,8 +463,10 @@ func TestTwinsShowTheirLines(t *testing.T) {
 	frame := func(name, file string, line int) *rootFrame {
 		return &rootFrame{frame: &explain.Frame{Name: name, Pos: logs.Pos{File: file, Line: line}}}
 	}
-	list := []*rootFrame{frame("forward", "/w/a.py", 3), frame("forward", "/w/a.py", 3), frame("step", "/w/a.py", 9),
-		frame("forward", "/w/a.py", 28)}
+	list := []*rootFrame{
+		frame("forward", "/w/a.py", 3), frame("forward", "/w/a.py", 3), frame("step", "/w/a.py", 9),
+		frame("forward", "/w/a.py", 28),
+	}
 	markTwins(list[:3])
 	if list[0].twin || list[1].twin || list[2].twin {
 		t.Error("one function on two ranks is not two functions")

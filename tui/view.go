@@ -268,8 +268,13 @@ func (sc *scene) totals(short bool) string {
 	for _, c := range []struct {
 		n           int
 		what, short string
-	}{{t.Frames, "frame", "f"}, {t.Graphs, "graph", "g"}, {t.Breaks, "break", theme.GlyphBreak},
-		{t.Recompiles, "recompile", theme.GlyphRecompile}, {t.Kernels, "kernel", "k"}} {
+	}{
+		{t.Frames, "frame", "f"},
+		{t.Graphs, "graph", "g"},
+		{t.Breaks, "break", theme.GlyphBreak},
+		{t.Recompiles, "recompile", theme.GlyphRecompile},
+		{t.Kernels, "kernel", "k"},
+	} {
 		unlogged := c.what != "frame" && sc.report.Unlogged(c.n)
 		switch {
 		case short && unlogged:

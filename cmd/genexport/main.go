@@ -70,8 +70,10 @@ type file struct {
 // exports converts the compiler's export data of each package to the indexed
 // form without positions, which is small and fast to read.
 func exports(pkgs []string) []file {
-	cmd := exec.Command("go", append([]string{"list", "-e", "-export", "-f",
-		"{{.ImportPath}} {{if .GoFiles}}{{or .Export `broken`}}{{end}}"}, pkgs...)...)
+	cmd := exec.Command("go", append([]string{
+		"list", "-e", "-export", "-f",
+		"{{.ImportPath}} {{if .GoFiles}}{{or .Export `broken`}}{{end}}",
+	}, pkgs...)...)
 	cmd.Stderr = os.Stderr
 	list, err := cmd.Output()
 	check(err)

@@ -87,8 +87,10 @@ func mangle(path string) string {
 }
 
 func load(paths []string) []*types.Package {
-	cmd := exec.Command("go", append([]string{"list", "-e", "-export", "-f",
-		"{{.ImportPath}} {{if .GoFiles}}{{or .Export `broken`}}{{end}}"}, paths...)...)
+	cmd := exec.Command("go", append([]string{
+		"list", "-e", "-export", "-f",
+		"{{.ImportPath}} {{if .GoFiles}}{{or .Export `broken`}}{{end}}",
+	}, paths...)...)
 	cmd.Stderr = os.Stderr
 	text, err := cmd.Output()
 	check(err)

@@ -206,8 +206,10 @@ var programFacts = map[string][]programFact{
 		{"GB0156", 1779, "_pre_forward", 4, "unsupported method", "no line of yours"}, // of torch/nn/parallel
 		{breaks.SizeChanged, 0, "forward", 2, "x dim 0, expected 8, actual 6", "mark_dynamic(x, 0)"},
 		{breaks.SizeChanged, 0, "inner", 2, "args[0] dim 0, expected 8, actual 6", ""}, // nothing of DDP's own wrapper is compiled
-		{breaks.SizeChanged, 0, "torch_dynamo_resume_in_forward_at_11", 1, "h dim 0, expected 8, actual 6",
-			"follows from the graph break at ddp_train.py:11"},
+		{
+			breaks.SizeChanged, 0, "torch_dynamo_resume_in_forward_at_11", 1, "h dim 0, expected 8, actual 6",
+			"follows from the graph break at ddp_train.py:11",
+		},
 	},
 }
 
@@ -270,8 +272,10 @@ func toldFacts(r *explain.Report) map[string]*programFact {
 // empty is no flag.
 func TestAdviceOnLocals(t *testing.T) {
 	parent := &explain.Frame{Name: "f", Pos: logs.Pos{File: "/w/a.py", Line: 8}}
-	parent.Compiles = []*explain.Compile{{Frame: parent,
-		Breaks: []*explain.Break{{Code: breaks.TimeFunction, Pos: logs.Pos{File: "/w/a.py", Line: 9, Code: "start  = time.time()"}}}}}
+	parent.Compiles = []*explain.Compile{{
+		Frame:  parent,
+		Breaks: []*explain.Break{{Code: breaks.TimeFunction, Pos: logs.Pos{File: "/w/a.py", Line: 9, Code: "start  = time.time()"}}},
+	}}
 	resume := &explain.Frame{Name: "torch_dynamo_resume_in_f_at_9", Parent: parent, Pos: parent.Pos}
 	parent.Resumes = []*explain.Frame{resume}
 	for reason, want := range map[string]string{
@@ -316,8 +320,10 @@ func TestAdviceOnTheLine(t *testing.T) {
 		{breaks.DataDependentBranching, "if y is not None and torch.rand(()) < p:", "", "Draw the random number outside"},
 		{breaks.DataDependentBranching, "if x.sum() > 0: x = torch.rand(3)", "", "Compute both sides"},
 		{breaks.DataDependentBranching, "if h.isnan().any():", "", "Check the values outside"},
-		{"GB0155", `s = f"{y.sum()}"`, "Encountered graph break when converting / formatting an f-string value",
-			"Format the string outside"},
+		{
+			"GB0155", `s = f"{y.sum()}"`, "Encountered graph break when converting / formatting an f-string value",
+			"Format the string outside",
+		},
 	} {
 		b := &explain.Break{Code: c.code, Raw: c.raw}
 		b.Pos.Code = c.line
@@ -363,8 +369,10 @@ func TestOneCauseHasOneName(t *testing.T) {
 		if !json.Valid(data.Bytes()) {
 			t.Fatalf("%s: no JSON", path)
 		}
-		forms := map[string]string{"HTML": explain.Squeeze(html.UnescapeString(page.String())),
-			"JSON": explain.Squeeze(unquoted(data.String()))}
+		forms := map[string]string{
+			"HTML": explain.Squeeze(html.UnescapeString(page.String())),
+			"JSON": explain.Squeeze(unquoted(data.String())),
+		}
 		check := func(what string) {
 			told++
 			for form, all := range forms {
@@ -414,8 +422,10 @@ func unquoted(s string) string {
 // TestTextLogsOfGoPrograms: a text log does not name its engine; the program's
 // files do, and the advice is in their language.
 func TestTextLogsOfGoPrograms(t *testing.T) {
-	for file, want := range map[string]string{"/w/model.go": "compiler.MarkDynamic(x, 0)",
-		"/w/model.py": "torch._dynamo.maybe_mark_dynamic(x, 0)"} {
+	for file, want := range map[string]string{
+		"/w/model.go": "compiler.MarkDynamic(x, 0)",
+		"/w/model.py": "torch._dynamo.maybe_mark_dynamic(x, 0)",
+	} {
 		r := foldText(t, "Recompiling function step in "+file+
 			":40\n    triggered by the following guard failure(s):\n    - 0/0: tensor 'x' size mismatch at index 0. expected 4, actual 8\n")
 		if len(r.Recompiles) != 1 || r.Recompiles[0].Complete || !strings.Contains(r.Recompiles[0].Fix.Text, want) {
@@ -435,8 +445,10 @@ func TestNegatedGuards(t *testing.T) {
 			t.Errorf("%s: %q, %q", reason, g.Source, g.Expected)
 		}
 	}
-	if s := diagnose.FixValue("c.Steps", &explain.GuardFailure{Expected: "not > 3",
-		Pos: logs.Pos{Code: "	if c.Steps > 3 {"}}).Text; !strings.Contains(s, "whether c.Steps > 3:") {
+	if s := diagnose.FixValue("c.Steps", &explain.GuardFailure{
+		Expected: "not > 3",
+		Pos:      logs.Pos{Code: "	if c.Steps > 3 {"},
+	}).Text; !strings.Contains(s, "whether c.Steps > 3:") {
 		t.Error(s)
 	}
 }

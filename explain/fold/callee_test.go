@@ -16,8 +16,10 @@ import (
 // TestAdviceNamesTheCallee: as the line spells it, where it does.
 func TestAdviceNamesTheCallee(t *testing.T) {
 	for _, c := range []struct{ code, context, line, engine, want string }{
-		{breaks.SkippedFunction, "module: posix, qualname: getpid, skip reason: <missing reason>", "return x + os.getpid()",
-			"PyTorch", "Call os.getpid before"},
+		{
+			breaks.SkippedFunction, "module: posix, qualname: getpid, skip reason: <missing reason>", "return x + os.getpid()",
+			"PyTorch", "Call os.getpid before",
+		},
 		{breaks.SkippedFunction, "module: a, qualname: C.f, skip reason: none", "y = make().f(x)", "PyTorch", "Call C.f outside"},
 		{breaks.SkippedFunction, "module: a, qualname: f.<locals>.g, skip reason: none", "y = g(x)", "PyTorch", "Call it outside"},
 		{breaks.SkippedFunction, "", "y = g(x)", "PyTorch", "Call it outside"},
@@ -72,9 +74,13 @@ func TestSizesThatCannotBeOpen(t *testing.T) {
 		if c.marked {
 			fr.Compiles = []*explain.Compile{failed}
 		}
-		rc := &explain.Recompile{Compile: &explain.Compile{Frame: fr},
-			Failures: []explain.GuardFailure{{Kind: breaks.SizeChanged, Source: "L['x']", Dim: c.dim, Expected: c.expected,
-				Actual: c.actual}}}
+		rc := &explain.Recompile{
+			Compile: &explain.Compile{Frame: fr},
+			Failures: []explain.GuardFailure{{
+				Kind: breaks.SizeChanged, Source: "L['x']", Dim: c.dim, Expected: c.expected,
+				Actual: c.actual,
+			}},
+		}
 		if got := diagnose.FixRecompile(rc, "PyTorch 2.15.0").Text; !strings.Contains(got, c.want) {
 			t.Errorf("%s -> %s, marked %v: %q, want %q", c.expected, c.actual, c.marked, got, c.want)
 		}

@@ -61,8 +61,10 @@ func TestArgumentDoesNotGrow(t *testing.T) {
 		for n := range 4 {
 			c := &explain.Compile{ID: explain.ID{CompileID: logs.CompileID{Compile: n}}, Frame: &fr, Status: explain.Compiled}
 			if n > 0 {
-				c.Recompile = &explain.Recompile{Compile: c, Failures: []explain.GuardFailure{length(source, n)},
-					Facts: &explain.TraceFacts{}}
+				c.Recompile = &explain.Recompile{
+					Compile: c, Failures: []explain.GuardFailure{length(source, n)},
+					Facts: &explain.TraceFacts{},
+				}
 			}
 			fr.Compiles = append(fr.Compiles, c)
 		}
@@ -103,10 +105,14 @@ func TestFixValue(t *testing.T) {
 	for _, c := range []struct{ kind, source, expected, engine, want string }{
 		{breaks.ValueChanged, "L['k']", "3", "PyTorch", ""},
 		{breaks.ValueChanged, "L['f']", "True", "PyTorch", "f is a flag: two entries are normal"},
-		{breaks.AttributeChanged, "L['m'].Verbose", "false", "tcdbg 0.1",
-			"m.Verbose is a flag: two entries are normal; if it changes with every call, use torch.Where on it as a tensor"},
-		{breaks.ValueChanged, "L['mode']", "'train'", "PyTorch",
-			"there is an entry for each value of mode (here 'train'): keep them few, or choose by it before the compiled function"},
+		{
+			breaks.AttributeChanged, "L['m'].Verbose", "false", "tcdbg 0.1",
+			"m.Verbose is a flag: two entries are normal; if it changes with every call, use torch.Where on it as a tensor",
+		},
+		{
+			breaks.ValueChanged, "L['mode']", "'train'", "PyTorch",
+			"there is an entry for each value of mode (here 'train'): keep them few, or choose by it before the compiled function",
+		},
 		{breaks.GlobalChanged, "G['K']", "3", "PyTorch", ""},
 	} {
 		rc := &explain.Recompile{Compile: &explain.Compile{Frame: &explain.Frame{Name: "f"}}}
@@ -148,37 +154,57 @@ func TestAdviceNamesWhatTheCallerHas(t *testing.T) {
 		engine, file, reason, want string
 		status                     explain.Status
 	}{
-		{"PyTorch 2.15.0", "/v/site-packages/transformers/generic.py",
-			"tensor 'kwargs['ids']' size mismatch at index 1. expected 12, actual 9", "mark_dynamic(ids, 1)", explain.Compiled},
-		{"PyTorch 2.15.0", "/v/site-packages/torch/nn/parallel.py",
-			"tensor 'kwargs['ids']' size mismatch at index 1. expected 12, actual 9", "", explain.Compiled},
-		{"PyTorch 2.15.0", "/w/m.py", "tensor 'x' size mismatch at index 0. expected 4, actual 5",
-			"the compile that leaves it open failed", explain.Failed},
+		{
+			"PyTorch 2.15.0", "/v/site-packages/transformers/generic.py",
+			"tensor 'kwargs['ids']' size mismatch at index 1. expected 12, actual 9", "mark_dynamic(ids, 1)", explain.Compiled,
+		},
+		{
+			"PyTorch 2.15.0", "/v/site-packages/torch/nn/parallel.py",
+			"tensor 'kwargs['ids']' size mismatch at index 1. expected 12, actual 9", "", explain.Compiled,
+		},
+		{
+			"PyTorch 2.15.0", "/w/m.py", "tensor 'x' size mismatch at index 0. expected 4, actual 5",
+			"the compile that leaves it open failed", explain.Failed,
+		},
 		{"PyTorch 2.15.0", "<eval_with_key>.1", "tensor 'sizes[0]' size mismatch at index 1. expected 3, actual 5", "", explain.Compiled},
-		{"PyTorch 2.15.0", "/v/site-packages/torch/optim/adam.py", "L['self'].param_groups[0]['lr'] == 0.01", "lr=torch.tensor",
-			explain.Compiled},
+		{
+			"PyTorch 2.15.0", "/v/site-packages/torch/optim/adam.py", "L['self'].param_groups[0]['lr'] == 0.01", "lr=torch.tensor",
+			explain.Compiled,
+		},
 		{"tcdbg 0.1", "model.go", "-L['b'].groups[0].Lr == -0.1", "kw.Lr(torch.NewTensor(...))", explain.Compiled},
 		{"PyTorch 2.15.0", "/w/m.py", "BACKEND_MATCH failure: torch.compile detected different backend callables. Cached backend: " +
 			"_TorchCompileInductorWrapper (id=0x7f). New backend: _TorchCompileInductorWrapper (id=0x8f). If this is unexpected, " +
 			"wrap your backend", "call it once", explain.Compiled},
 		{"PyTorch 2.15.0", "/w/m.py", "Unexpected recompilation: runtime guards failed even though they passed during " +
 			"recompilation-reason analysis.", "before they start", explain.Compiled},
-		{"PyTorch 2.15.0", "/w/m.py", "tensor '___from_numpy(a)' size mismatch at index 0. expected 3, actual 4",
-			"torch.from_numpy(a)", explain.Compiled},
-		{"PyTorch 2.15.0", "/w/m.py", "len(G['STATS']) == 1  # STATS.append(x)  # w/m.py:3 in f", "STATS grows with every call",
-			explain.Compiled},
+		{
+			"PyTorch 2.15.0", "/w/m.py", "tensor '___from_numpy(a)' size mismatch at index 0. expected 3, actual 4",
+			"torch.from_numpy(a)", explain.Compiled,
+		},
+		{
+			"PyTorch 2.15.0", "/w/m.py", "len(G['STATS']) == 1  # STATS.append(x)  # w/m.py:3 in f", "STATS grows with every call",
+			explain.Compiled,
+		},
 		{"PyTorch 2.15.0", "/w/m.py", "len(xs) == 1  # for x in xs:  # w/m.py:3 in f", "keep these few", explain.Compiled},
-		{"PyTorch 2.15.0", "/w/m.py", "expected type of 'self' to be <class '__main__.A'>, but found <class '__main__.B'>",
-			"objects of several classes", explain.Compiled},
+		{
+			"PyTorch 2.15.0", "/w/m.py", "expected type of 'self' to be <class '__main__.A'>, but found <class '__main__.B'>",
+			"objects of several classes", explain.Compiled,
+		},
 		{"PyTorch 2.15.0", "/w/m.py", "___check_obj_id(mode, 140), type=<class '__main__.Mode'>  # case Mode.FAST:  # w/m.py:3 in " +
 			"f", "each object that mode is", explain.Compiled},
-		{"PyTorch 2.15.0", "/w/m.py", "___check_obj_id(net, 140), type=<class '__main__.Net'>  # y = net(x)  # w/m.py:3 in f",
-			"make each once", explain.Compiled},
+		{
+			"PyTorch 2.15.0", "/w/m.py", "___check_obj_id(net, 140), type=<class '__main__.Net'>  # y = net(x)  # w/m.py:3 in f",
+			"make each once", explain.Compiled,
+		},
 		{"PyTorch 2.15.0", "/w/m.py", "L['self'].kind is None", "two entries are normal", explain.Compiled},
 	} {
-		rc := &explain.Recompile{Compile: &explain.Compile{Status: c.status,
-			Frame: &explain.Frame{Name: "f", Pos: logs.Pos{File: c.file}}},
-			Failures: []explain.GuardFailure{explain.ParseReason("0/0: " + c.reason)}}
+		rc := &explain.Recompile{
+			Compile: &explain.Compile{
+				Status: c.status,
+				Frame:  &explain.Frame{Name: "f", Pos: logs.Pos{File: c.file}},
+			},
+			Failures: []explain.GuardFailure{explain.ParseReason("0/0: " + c.reason)},
+		}
 		if fix := diagnose.FixRecompile(rc, c.engine).Text; fix == "" != (c.want == "") || !strings.Contains(fix, c.want) {
 			t.Errorf("%s in %s: %q, want %q", c.reason, c.file, fix, c.want)
 		}
@@ -190,9 +216,11 @@ func TestAdviceNamesWhatTheCallerHas(t *testing.T) {
 func TestResumedPartsFollow(t *testing.T) {
 	state := func(fr *explain.Frame) *explain.Frame {
 		c := &explain.Compile{ID: explain.ID{CompileID: logs.CompileID{Compile: 1}}, Frame: fr, Seconds: 1}
-		c.Recompile = &explain.Recompile{Compile: c,
+		c.Recompile = &explain.Recompile{
+			Compile:  c,
 			Failures: []explain.GuardFailure{explain.ParseReason("0/0: GLOBAL_STATE changed: grad_mode ")},
-			Fix:      explain.Fix{Text: "set it"}}
+			Fix:      explain.Fix{Text: "set it"},
+		}
 		fr.Compiles = []*explain.Compile{{Frame: fr}, c}
 		return fr
 	}

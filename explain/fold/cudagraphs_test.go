@@ -20,14 +20,19 @@ func TestCudaGraphNotes(t *testing.T) {
 	}{
 		{mutated, "no CUDA graph: an input is written to", logs.Pos{File: "/w/cg.py", Line: 10, Func: "mutates", Code: "buf.add_(x)"}},
 		{"skipping cudagraphs due to cpu device (arg1_1)", "no CUDA graph: cpu device (arg1_1)", logs.Pos{}},
-		{"skipping cudagraphs due to multiple devices: device(type='cuda', index=0), device(type='cuda', index=1)",
-			"multiple devices: device(type='cuda', index=0)", logs.Pos{}},
+		{
+			"skipping cudagraphs due to multiple devices: device(type='cuda', index=0), device(type='cuda', index=1)",
+			"multiple devices: device(type='cuda', index=0)",
+			logs.Pos{},
+		},
 		{"disabling cudagraphs due to incompatible op aten.nonzero.default Found from", "incompatible op aten.nonzero.default", logs.Pos{}},
 		{"skipping cudagraph due to function 3 exceeding max re-recording limit (=128) on cudagraph node 4 due to static input data " +
 			"pointer changed.", "function 3 exceeding max re-recording limit", logs.Pos{}},
-		{"CUDAGraph supports dynamic shapes by recording a new graph for each distinct input size. Recording too many CUDAGraphs " +
-			"may lead to extra overhead. We have observed 9 distinct sizes. Please", "9 CUDA graphs recorded, one for each size",
-			logs.Pos{}},
+		{
+			"CUDAGraph supports dynamic shapes by recording a new graph for each distinct input size. Recording too many CUDAGraphs " +
+				"may lead to extra overhead. We have observed 9 distinct sizes. Please", "9 CUDA graphs recorded, one for each size",
+			logs.Pos{},
+		},
 	} {
 		n, ok := diagnose.ReadCudaGraphNote(c.text)
 		a := n.Advice()
@@ -35,8 +40,10 @@ func TestCudaGraphNotes(t *testing.T) {
 			t.Errorf("%q: %v, %+v", c.text, ok, a)
 		}
 	}
-	for _, text := range []string{"Recording cudagraph tree for graph without symints",
-		"Created 1 graph partitions: 1 cudagraphable, 0 non-cudagraphable", ""} {
+	for _, text := range []string{
+		"Recording cudagraph tree for graph without symints",
+		"Created 1 graph partitions: 1 cudagraphable, 0 non-cudagraphable", "",
+	} {
 		if _, ok := diagnose.ReadCudaGraphNote(text); ok {
 			t.Errorf("%q tells of a loss", text)
 		}
@@ -80,9 +87,13 @@ func TestCudaGraphsOfSizes(t *testing.T) {
 	at := func(frame int) explain.ID { return explain.ID{Rank: -1, CompileID: logs.CompileID{Frame: frame}} }
 	f := &explain.Frame{Name: "f", ID: at(0), Pos: posAt("/w/a.py", 3)}
 	g := &explain.Frame{Name: "g", ID: at(1), Pos: posAt("/w/a.py", 10)}
-	r := &explain.Report{Frames: []*explain.Frame{f, g},
-		Side: []explain.SideNote{{ID: explain.ID{Rank: -1, CompileID: logs.NoCompile}, Kind: "cudagraphs",
-			Text: "CUDAGraph supports dynamic shapes by recording a new graph. We have observed 3 distinct sizes."}}}
+	r := &explain.Report{
+		Frames: []*explain.Frame{f, g},
+		Side: []explain.SideNote{{
+			ID: explain.ID{Rank: -1, CompileID: logs.NoCompile}, Kind: "cudagraphs",
+			Text: "CUDAGraph supports dynamic shapes by recording a new graph. We have observed 3 distinct sizes.",
+		}},
+	}
 	for range 3 {
 		r.Side = append(r.Side, explain.SideNote{ID: at(1), Kind: "runtime"})
 	}

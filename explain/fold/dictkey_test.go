@@ -35,8 +35,10 @@ func TestClassNameEndsBeforeTheHint(t *testing.T) {
 // The hint to make a tensor of floats integers changes what the program computes.
 func TestHintThatChangesValuesIsNotShown(t *testing.T) {
 	hint := "Ensure the input tensor to `tolist()` is an integer type (e.g., int8, int16, int32, int64)."
-	if fix := diagnose.AdviseBreak(&advice.Finding{Kind: advice.Break, Code: breaks.TensorToList, Line: "if 3 in x.tolist():",
-		Hints: []string{hint}}); fix.Text != "" {
+	if fix := diagnose.AdviseBreak(&advice.Finding{
+		Kind: advice.Break, Code: breaks.TensorToList, Line: "if 3 in x.tolist():",
+		Hints: []string{hint},
+	}); fix.Text != "" {
 		t.Errorf("%q is advised", fix.Text)
 	}
 }

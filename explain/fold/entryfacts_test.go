@@ -70,8 +70,10 @@ func TestConditionsOfNumPyNumbers(t *testing.T) {
 // itself, is not.
 func TestAnArgumentAskedForAfterTheBreak(t *testing.T) {
 	file := "/m/gnn.py"
-	lines := []string{"def forward(self, x, edges):", "    y = edges * 2", "    keep = y[y > 1]", "    return x * keep.sum()",
-		"def forward(self, model):", "    return model(1)"}
+	lines := []string{
+		"def forward(self, x, edges):", "    y = edges * 2", "    keep = y[y > 1]", "    return x * keep.sum()",
+		"def forward(self, model):", "    return model(1)",
+	}
 	at := logs.Pos{File: file, Line: 3, Func: "forward", Code: "keep = y[y > 1]"}
 	outer := logs.Pos{File: file, Line: 6, Func: "forward", Code: "return model(1)"} // the caller, of another class
 	source := func(lines []string) *explain.Source {

@@ -78,8 +78,10 @@ func TestBackendAdvice(t *testing.T) {
 // TestFailureHasTheWordsOfItsBreak: text, HTML and JSON call a failure what they
 // call a break of the same cause.
 func TestFailureHasTheWordsOfItsBreak(t *testing.T) {
-	f := &explain.Failure{Type: "Unsupported", Code: breaks.BuiltinPrint, Reason: "Failed to trace builtin operator",
-		Context: "builtin open [] False"}
+	f := &explain.Failure{
+		Type: "Unsupported", Code: breaks.BuiltinPrint, Reason: "Failed to trace builtin operator",
+		Context: "builtin open [] False",
+	}
 	words := (&explain.Break{Code: f.Code, Context: f.Context}).Title()
 	if !strings.Contains(words, "built-in open") || f.Title() != words {
 		t.Fatalf("%q against %q", f.Title(), words)
@@ -242,8 +244,10 @@ func TestFailuresInComparisons(t *testing.T) {
 		fr.Compiles = []*explain.Compile{{Frame: fr, Status: explain.Failed}}
 		r := &explain.Report{Frames: []*explain.Frame{fr}, Caches: []explain.CacheEvent{{Cache: "fx_graph", Hit: hit}}}
 		if line > 0 {
-			r.Failures = []*explain.Failure{{Type: "TorchRuntimeError", Code: explain.OperatorFailed, Frame: "g",
-				Pos: logs.Pos{File: "/w/m.py", Line: line, Code: "return x @ y"}}}
+			r.Failures = []*explain.Failure{{
+				Type: "TorchRuntimeError", Code: explain.OperatorFailed, Frame: "g",
+				Pos: logs.Pos{File: "/w/m.py", Line: line, Code: "return x @ y"},
+			}}
 		}
 		return r
 	}
@@ -293,8 +297,10 @@ func TestCheckNamesFailures(t *testing.T) {
 	if err := gate.WriteViolations(&b, gate.Check(report(t, "../testdata/traces/pytorch-2.15/mark_dynamic.log.zst"), l, nil)); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"max-failures: 2 failures, at most 1 allowed",
-		"failure: mark_dynamic.py:8 in g: g failed: ConstraintViolationError: size 0 of x", "maybe_mark_dynamic(x, 0)"} {
+	for _, want := range []string{
+		"max-failures: 2 failures, at most 1 allowed",
+		"failure: mark_dynamic.py:8 in g: g failed: ConstraintViolationError: size 0 of x", "maybe_mark_dynamic(x, 0)",
+	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("lacks %q:\n%s", want, b.String())
 		}

@@ -15,8 +15,10 @@ import (
 // one calls the other and runs eagerly, the other is called within a compiled function.
 func TestMethodsOfOneNameAreApart(t *testing.T) {
 	const file = "/m/net.py"
-	x := &explain.TraceFacts{Frames: map[[2]string][]int{{file, "forward"}: {25, 11}},
-		Eager: map[explain.CallSite]bool{{File: file, Line: 25}: true}}
+	x := &explain.TraceFacts{
+		Frames: map[[2]string][]int{{file, "forward"}: {25, 11}},
+		Eager:  map[explain.CallSite]bool{{File: file, Line: 25}: true},
+	}
 	inner := &explain.Compile{
 		Frame: &explain.Frame{Name: "forward", Pos: logs.Pos{File: file, Line: 11}},
 		Stack: []logs.Pos{{File: file, Line: 29, Func: "forward"}, {File: file, Line: 12, Func: "forward"}},
@@ -78,10 +80,14 @@ func TestGuardsOfRestartedTracing(t *testing.T) {
 		c := r.Frames[0].Compiles[0]
 		id := c.ID
 		id.Attempt = 1
-		x := &explain.TraceFacts{Any: true, Symbols: map[explain.ID][]*explain.Symbol{c.ID: {{ID: id, Name: "s23",
-			Source: "L['ids'].size()[0]"}}}}
-		rc := &explain.Recompile{Compile: c, Failures: []explain.GuardFailure{{Kind: breaks.SizeChanged, Source: "L['ids']",
-			Expected: "6", Actual: "5"}}}
+		x := &explain.TraceFacts{Any: true, Symbols: map[explain.ID][]*explain.Symbol{c.ID: {{
+			ID: id, Name: "s23",
+			Source: "L['ids'].size()[0]",
+		}}}}
+		rc := &explain.Recompile{Compile: c, Failures: []explain.GuardFailure{{
+			Kind: breaks.SizeChanged, Source: "L['ids']",
+			Expected: "6", Actual: "5",
+		}}}
 		if f := diagnose.RecompileFinding(rc, x); f.Number != want {
 			t.Errorf("a guard of attempt %d: number %d, want %d", asked, f.Number, want)
 		}

@@ -15,18 +15,24 @@ func textAfterMiss(t *testing.T, more []logs.Out, failures ...logs.GuardFailure)
 	r := traceOf(t, func(w *logs.Writer) {
 		w.Emit(logs.Artifact(logs.NoCompile, logs.RunInfo{Tcdbg: "0.1", Program: "model.go"}))
 		for c := range 2 {
-			w.Emit(logs.Out{Kind: "dynamo_start", ID: id(0, c),
-				Meta: map[string]any{"stack": w.Stack([]logs.Frame{{File: "/u/model.go", Line: 10, Name: "step"}})}})
-			w.Emit(logs.Artifact(id(0, c), logs.FrameInfo{Name: "step", Pos: logs.Pos{File: "/u/model.go", Line: 10, Func: "step"},
-				Parent: -1}))
+			w.Emit(logs.Out{
+				Kind: "dynamo_start", ID: id(0, c),
+				Meta: map[string]any{"stack": w.Stack([]logs.Frame{{File: "/u/model.go", Line: 10, Name: "step"}})},
+			})
+			w.Emit(logs.Artifact(id(0, c), logs.FrameInfo{
+				Name: "step", Pos: logs.Pos{File: "/u/model.go", Line: 10, Func: "step"},
+				Parent: -1,
+			}))
 			if c == 1 {
 				w.Emit(logs.Artifact(id(0, c), logs.GuardMiss{Call: 3, Failures: failures}))
 				for _, o := range more {
 					w.Emit(o)
 				}
 			}
-			w.Emit(logs.Out{Kind: "compilation_metrics", ID: id(0, c),
-				Meta: map[string]any{"guard_count": 1, "has_guarded_code": true, "graph_op_count": 1, "entire_frame_compile_time_s": 0.1}})
+			w.Emit(logs.Out{
+				Kind: "compilation_metrics", ID: id(0, c),
+				Meta: map[string]any{"guard_count": 1, "has_guarded_code": true, "graph_op_count": 1, "entire_frame_compile_time_s": 0.1},
+			})
 		}
 	})
 	var b strings.Builder

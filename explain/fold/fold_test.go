@@ -32,21 +32,31 @@ func engineRun(w *logs.Writer) {
 	pos := logs.Pos{File: "/u/model.go", Line: 12, Col: 5, EndCol: 9, Func: "bar", Code: "if b.Sum().Lt(0).Bool() {"}
 	w.Emit(logs.Artifact(logs.NoCompile, logs.RunInfo{Tcdbg: "0.1", Program: "model.go", Args: []string{"-x"}}))
 	frame := func(f, c int, name string, parent int) {
-		w.Emit(logs.Out{Kind: "dynamo_start", ID: id(f, c),
-			Meta: map[string]any{"stack": w.Stack([]logs.Frame{{File: "/u/model.go", Line: 30, Name: "main"},
-				{File: "/u/model.go", Line: 10, Name: name}})}})
-		w.Emit(logs.Artifact(id(f, c), logs.FrameInfo{Name: name, Pos: logs.Pos{File: "/u/model.go", Line: 10 + f, Func: name},
-			Parent: parent}))
+		w.Emit(logs.Out{
+			Kind: "dynamo_start", ID: id(f, c),
+			Meta: map[string]any{"stack": w.Stack([]logs.Frame{
+				{File: "/u/model.go", Line: 30, Name: "main"},
+				{File: "/u/model.go", Line: 10, Name: name},
+			})},
+		})
+		w.Emit(logs.Artifact(id(f, c), logs.FrameInfo{
+			Name: name, Pos: logs.Pos{File: "/u/model.go", Line: 10 + f, Func: name},
+			Parent: parent,
+		}))
 	}
 	done := func(f, c int, s float64, ops int) {
-		w.Emit(logs.Out{Kind: "compilation_metrics", ID: id(f, c),
-			Meta: map[string]any{"guard_count": 1, "has_guarded_code": true, "graph_op_count": ops, "entire_frame_compile_time_s": s}})
+		w.Emit(logs.Out{
+			Kind: "compilation_metrics", ID: id(f, c),
+			Meta: map[string]any{"guard_count": 1, "has_guarded_code": true, "graph_op_count": ops, "entire_frame_compile_time_s": s},
+		})
 	}
 	graph := func(f, c int) {
-		w.Emit(logs.Out{Kind: "dynamo_output_graph", ID: id(f, c),
+		w.Emit(logs.Out{
+			Kind: "dynamo_output_graph", ID: id(f, c),
 			Payload: []byte("class GraphModule(torch.nn.Module):\n    def forward(self, L_a_: \"f32[8][1]cpu\"):\n        l_a_ = " +
 				"L_a_\n\n        # File: /u/model.go:11 in bar, code: a.Abs()\n        abs_1: \"f32[8][1]cpu\" = torch.abs(l_a_);  " +
-				"l_a_ = None\n        return (abs_1,)\n")})
+				"l_a_ = None\n        return (abs_1,)\n"),
+		})
 		w.Emit(logs.Artifact(id(f, c), logs.GraphCode{Name: "g", Go: "func g() {}", Table: "opcode ...", Ops: []string{"abs"}}))
 	}
 	frame(0, 0, "bar", -1)
@@ -60,11 +70,15 @@ func engineRun(w *logs.Writer) {
 	}))
 	graph(0, 0)
 	w.Emit(logs.Artifact(id(0, 0), logs.Guards{Guards: []logs.Guard{{Source: "L['a']", Kind: "TENSOR_MATCH", Text: "size=[8]"}}}))
-	w.Emit(logs.Out{Kind: "inductor_output_code", ID: id(0, 0), Meta: map[string]string{"filename": "tc_entry_g.c"},
-		Payload: []byte("void k(void) {\n}\n")})
+	w.Emit(logs.Out{
+		Kind: "inductor_output_code", ID: id(0, 0), Meta: map[string]string{"filename": "tc_entry_g.c"},
+		Payload: []byte("void k(void) {\n}\n"),
+	})
 	w.Emit(logs.Artifact(id(0, 0), logs.Provenance{Graph: "g", Kernels: []logs.Kernel{
-		{Name: "fused_abs_0", Graph: "g", Ops: []string{"abs"}, Bytes: 64, From: 1, To: 2,
-			Lines: []logs.KernelLine{{Line: 1, Nodes: []string{"abs_1"}, Pos: []logs.Pos{pos}}}},
+		{
+			Name: "fused_abs_0", Graph: "g", Ops: []string{"abs"}, Bytes: 64, From: 1, To: 2,
+			Lines: []logs.KernelLine{{Line: 1, Nodes: []string{"abs_1"}, Pos: []logs.Pos{pos}}},
+		},
 		{Name: "aten.mm", Extern: true, Reason: "no template", Ops: []string{"mm"}},
 	}}))
 	w.Emit(logs.Artifact(id(0, 0), logs.Schedule{Graph: "g_forward", Code: "forward", Ops: []string{"abs", "add"}}))
@@ -84,9 +98,13 @@ func engineRun(w *logs.Writer) {
 	}}}))
 	frame(0, 1, "bar", -1)
 	done(0, 1, 0.1, 1)
-	w.Emit(logs.Artifact(logs.NoCompile, logs.Aggregate{Frames: []logs.FrameCalls{{Frame: 0, Calls: 5, Hits: 3, EagerOps: 0},
-		{Frame: 1, Calls: 5, Hits: 4, EagerOps: 2}},
-		Kernels: []logs.KernelTime{{Graph: "g", Kernel: "fused_abs_0", Calls: 50, Timed: 5, Nanos: 100}}}))
+	w.Emit(logs.Artifact(logs.NoCompile, logs.Aggregate{
+		Frames: []logs.FrameCalls{
+			{Frame: 0, Calls: 5, Hits: 3, EagerOps: 0},
+			{Frame: 1, Calls: 5, Hits: 4, EagerOps: 2},
+		},
+		Kernels: []logs.KernelTime{{Graph: "g", Kernel: "fused_abs_0", Calls: 50, Timed: 5, Nanos: 100}},
+	}))
 	w.Emit(logs.Artifact(logs.NoCompile, logs.State{State: "exited", Code: 0}))
 }
 
@@ -229,8 +247,10 @@ type program struct {
 func traceOfProgram(t testing.TB, list []program) *explain.Report {
 	return traceOf(t, func(w *logs.Writer) {
 		for i, p := range list {
-			w.Emit(logs.Out{Kind: "dynamo_start", ID: id(i, 0),
-				Meta: map[string]any{"stack": w.Stack([]logs.Frame{{File: "/u/m.py", Line: p.line - 1, Name: p.fn}})}})
+			w.Emit(logs.Out{
+				Kind: "dynamo_start", ID: id(i, 0),
+				Meta: map[string]any{"stack": w.Stack([]logs.Frame{{File: "/u/m.py", Line: p.line - 1, Name: p.fn}})},
+			})
 			w.Emit(logs.Text(id(i, 0), "dynamo_graph_break_reason",
 				fmt.Sprintf("Graph break in user code at /u/m.py:%d\nGraph Break Reason: Encountered graph break when attempting to "+
 					"trace CALL: a function call, e.g. f(x, y):\n\nFailed to trace builtin operator\n  Explanation: x\n\nUser code "+
@@ -338,8 +358,10 @@ func TestCheck(t *testing.T) {
 func TestHostileText(t *testing.T) {
 	evil := "\x1b[31m<script>alert(1)</script>\u202e\u009b2J\u007f../../x\x07\r::error::"
 	r := traceOf(t, func(w *logs.Writer) {
-		w.Emit(logs.Out{Kind: "dynamo_start", ID: id(0, 0),
-			Meta: map[string]any{"stack": w.Stack([]logs.Frame{{File: evil, Line: 1, Name: evil}})}})
+		w.Emit(logs.Out{
+			Kind: "dynamo_start", ID: id(0, 0),
+			Meta: map[string]any{"stack": w.Stack([]logs.Frame{{File: evil, Line: 1, Name: evil}})},
+		})
 		w.Emit(logs.Text(id(0, 0), "dynamo_graph_break_reason",
 			"Graph break in user code at "+evil+":3\nGraph Break Reason: "+evil+"\n  Explanation: "+evil+"\n"))
 		w.Emit(logs.Text(id(0, 1), "recompile_reasons", "0/0: tensor '"+evil+"' size mismatch at index 0. expected 1, actual 2"))
@@ -440,15 +462,21 @@ func TestShareOfOperators(t *testing.T) {
 func TestKernelsOfBothPasses(t *testing.T) {
 	for _, codeFirst := range []bool{false, true} {
 		r := traceOf(t, func(w *logs.Writer) {
-			w.Emit(logs.Out{Kind: "dynamo_start", ID: id(0, 0),
-				Meta: map[string]any{"stack": w.Stack([]logs.Frame{{File: "/u/model.go", Line: 3, Name: "f"}})}})
+			w.Emit(logs.Out{
+				Kind: "dynamo_start", ID: id(0, 0),
+				Meta: map[string]any{"stack": w.Stack([]logs.Frame{{File: "/u/model.go", Line: 3, Name: "f"}})},
+			})
 			for _, graph := range []string{"g_joint_forward", "g_joint_backward"} {
-				code := logs.Out{Kind: "inductor_output_code", ID: id(0, 0),
+				code := logs.Out{
+					Kind: "inductor_output_code", ID: id(0, 0),
 					Meta:    map[string]string{"filename": "tc_entry_" + graph + ".c"},
-					Payload: []byte("steps of " + graph + "\nkernel of " + graph + "\n")}
+					Payload: []byte("steps of " + graph + "\nkernel of " + graph + "\n"),
+				}
 				kernels := logs.Artifact(id(0, 0),
-					logs.Provenance{Graph: graph,
-						Kernels: []logs.Kernel{{Name: "fused_mul_0", Graph: graph, Ops: []string{"mul"}, From: 2, To: 2}}})
+					logs.Provenance{
+						Graph:   graph,
+						Kernels: []logs.Kernel{{Name: "fused_mul_0", Graph: graph, Ops: []string{"mul"}, From: 2, To: 2}},
+					})
 				if codeFirst {
 					w.Emit(code)
 					w.Emit(kernels)
@@ -478,17 +506,26 @@ func TestKernelsOfBothPasses(t *testing.T) {
 // language is Triton.
 func TestTargetCode(t *testing.T) {
 	r := traceOf(t, func(w *logs.Writer) {
-		w.Emit(logs.Out{Kind: "dynamo_start", ID: id(0, 0),
-			Meta: map[string]any{"stack": w.Stack([]logs.Frame{{File: "/u/model.go", Line: 3, Name: "f"}})}})
-		w.Emit(logs.Artifact(id(0, 0), logs.Provenance{Graph: "g",
-			Kernels: []logs.Kernel{{Name: "fused_mul_0", Graph: "g", From: 1, To: 1}, {Name: "fused_sort_1", Graph: "g", From: 1, To: 1}}}))
-		w.Emit(logs.Out{Kind: "inductor_output_code", ID: id(0, 0), Meta: map[string]string{"filename": "tc_entry_g.c"},
-			Payload: []byte("void k(void) {}\n")})
-		w.Emit(logs.Artifact(id(0, 0), logs.TargetCode{Graph: "g", Text: "import triton\ndef fused_mul_0():\n    \"two\"\n",
+		w.Emit(logs.Out{
+			Kind: "dynamo_start", ID: id(0, 0),
+			Meta: map[string]any{"stack": w.Stack([]logs.Frame{{File: "/u/model.go", Line: 3, Name: "f"}})},
+		})
+		w.Emit(logs.Artifact(id(0, 0), logs.Provenance{
+			Graph:   "g",
+			Kernels: []logs.Kernel{{Name: "fused_mul_0", Graph: "g", From: 1, To: 1}, {Name: "fused_sort_1", Graph: "g", From: 1, To: 1}},
+		}))
+		w.Emit(logs.Out{
+			Kind: "inductor_output_code", ID: id(0, 0), Meta: map[string]string{"filename": "tc_entry_g.c"},
+			Payload: []byte("void k(void) {}\n"),
+		})
+		w.Emit(logs.Artifact(id(0, 0), logs.TargetCode{
+			Graph: "g", Text: "import triton\ndef fused_mul_0():\n    \"two\"\n",
 			Missing: "sort is not generated", Kernels: []logs.TargetKernel{
-				{Name: "fused_mul_0", From: 2, To: 3}, {Name: "fused_sort_1", Missing: "sort is not generated"},
+				{Name: "fused_mul_0", From: 2, To: 3},
+				{Name: "fused_sort_1", Missing: "sort is not generated"},
 				{Name: "unknown", From: 1, To: 1},
-			}}))
+			},
+		}))
 		for range 2 {
 			w.Emit(logs.Artifact(id(0, 0), logs.TargetCode{
 				Graph: "g", Language: "cuda", Ext: ".cu", Text: "// g\nvoid k() {}\n",

@@ -20,9 +20,11 @@ import (
 // seed gives a fuzzer pieces of real traces: whole records, as they stand.
 func seed(f *testing.F, add func(text string), match ...string) {
 	f.Helper()
-	for _, name := range []string{"pytorch-2.11/trace_00_gb_cpu.log", "pytorch-2.11/trace_0rccpu.log",
+	for _, name := range []string{
+		"pytorch-2.11/trace_00_gb_cpu.log", "pytorch-2.11/trace_0rccpu.log",
 		"pytorch-2.11/trace_7fucuda.log", "pytorch-2.15/loops.log", "pytorch-2.15/loops.txt", "pytorch-2.11/logs_02_ex_cpu.txt",
-		"pytorch-2.11/logs_2fucuda.txt", "pytorch-2.11/logs_03_fg_cpu.txt"} {
+		"pytorch-2.11/logs_2fucuda.txt", "pytorch-2.11/logs_03_fg_cpu.txt",
+	} {
 		b, err := os.ReadFile(filepath.Join("../testdata/traces", name+".zst"))
 		if err != nil {
 			f.Fatal(err)

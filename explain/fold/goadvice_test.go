@@ -19,15 +19,23 @@ func TestRecompileAdviceForGo(t *testing.T) {
 	}{
 		"nil":     {"L['c'].K is nil", "c.K", "	if c.K != nil {", -1, "c.K is nil in one call and not in another"},
 		"not nil": {"L['k'] is not nil", "k", "	if k != nil {", -1, "k is sometimes nil"},
-		"a growing list": {"len(L['n'].trace) == 2", "n.trace", "	n.trace = append(n.trace, what)", -1,
-			"n.trace grows with every call"},
-		"a list": {"len(L['n'].trace) == 2", "n.trace", "	for _, s := range n.trace {", -1,
-			"loops over n.trace are unrolled"},
-		"a size": {"tensor 'x' size mismatch at index 0. expected 4, actual 6", "x", "	y := x.Exp()", 0,
-			"compiler.MarkDynamic(x, 0)"},
+		"a growing list": {
+			"len(L['n'].trace) == 2", "n.trace", "	n.trace = append(n.trace, what)", -1,
+			"n.trace grows with every call",
+		},
+		"a list": {
+			"len(L['n'].trace) == 2", "n.trace", "	for _, s := range n.trace {", -1,
+			"loops over n.trace are unrolled",
+		},
+		"a size": {
+			"tensor 'x' size mismatch at index 0. expected 4, actual 6", "x", "	y := x.Exp()", 0,
+			"compiler.MarkDynamic(x, 0)",
+		},
 		"a size of no name": {"tensor 'f(x)' size mismatch at index 0. expected 4, actual 6", "f(x)", "	y := f(x).Exp()", 0, ""},
-		"a branch on sizes": {"2*(L['x'].size()[3]//2) != L['x'].size()[3]", "x", "	if x.Size(3) != y.Size(3) {", 3,
-			"branches on a size"},
+		"a branch on sizes": {
+			"2*(L['x'].size()[3]//2) != L['x'].size()[3]", "x", "	if x.Size(3) != y.Size(3) {", 3,
+			"branches on a size",
+		},
 	} {
 		g := explain.ParseReason("0/0: " + c.message)
 		g.Argument, g.Pos = c.argument, logs.Pos{File: "model.go", Line: 3, Code: c.code}

@@ -137,8 +137,10 @@ func TestLibrariesAreNamed(t *testing.T) {
 		{lib, "The line is torchvision's: where it cannot change, keep nms outside"},
 	} {
 		fr := &explain.Frame{Name: "forward", Pos: posAt(c.compiledFile, 3)}
-		b := &explain.Break{Code: breaks.DynamicShapeOperator, Context: "aten.nonzero.default",
-			Compile: &explain.Compile{Frame: fr}, Pos: posAt(lib, 54)}
+		b := &explain.Break{
+			Code: breaks.DynamicShapeOperator, Context: "aten.nonzero.default",
+			Compile: &explain.Compile{Frame: fr}, Pos: posAt(lib, 54),
+		}
 		b.Pos.Func = "nms"
 		inside := posAt(c.compiledFile, 5)
 		inside.Func = "forward"
@@ -193,9 +195,11 @@ func posAt(file string, line int) logs.Pos { return logs.Pos{File: file, Line: l
 // tells less than one that the call's values did not fit.
 func TestForeignEntriesLast(t *testing.T) {
 	rc := &explain.Recompile{Compile: &explain.Compile{Frame: &explain.Frame{}}}
-	for _, s := range []string{"0/3: BACKEND_MATCH failure: torch.compile detected different backend callables.",
+	for _, s := range []string{
+		"0/3: BACKEND_MATCH failure: torch.compile detected different backend callables.",
 		"0/2: Unexpected recompilation: runtime guards failed", "0/1: tensor 'x' size mismatch at index 0. expected 4, actual 5",
-		"0/0: tensor 'x' size mismatch at index 0. expected 3, actual 5"} {
+		"0/0: tensor 'x' size mismatch at index 0. expected 3, actual 5",
+	} {
 		rc.Failures = append(rc.Failures, explain.ParseReason(s))
 	}
 	explain.NearestFirst(rc)
@@ -227,12 +231,16 @@ func TestForeignGuards(t *testing.T) {
 			t.Errorf("%s at %s: %q", c.kind, c.file, got)
 		}
 	}
-	if got := diagnose.ForeignGuard(&explain.Recompile{Fix: explain.Fix{Text: "x"},
-		Failures: []explain.GuardFailure{{Kind: breaks.LengthChanged, Source: "L['kwargs']", Pos: posAt(lib, 3)}}}); got != "" {
+	if got := diagnose.ForeignGuard(&explain.Recompile{
+		Fix:      explain.Fix{Text: "x"},
+		Failures: []explain.GuardFailure{{Kind: breaks.LengthChanged, Source: "L['kwargs']", Pos: posAt(lib, 3)}},
+	}); got != "" {
 		t.Errorf("%q of the call's keywords", got)
 	}
-	if got := diagnose.ForeignGuard(&explain.Recompile{Failures: []explain.GuardFailure{{Kind: breaks.LengthChanged,
-		Pos: posAt(lib, 3)}}}); got != "" {
+	if got := diagnose.ForeignGuard(&explain.Recompile{Failures: []explain.GuardFailure{{
+		Kind: breaks.LengthChanged,
+		Pos:  posAt(lib, 3),
+	}}}); got != "" {
 		t.Errorf("%q without an advice", got)
 	}
 }

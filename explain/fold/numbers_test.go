@@ -165,8 +165,10 @@ func TestNumbersAreDocumented(t *testing.T) {
 // the break's; of two breaks that leave at one line each has the part that came after it.
 func TestGraphsBehindABreak(t *testing.T) {
 	fn := func(frame int, name string, graphs int) *explain.Frame {
-		fr := &explain.Frame{ID: explain.ID{CompileID: logs.CompileID{Frame: frame}}, Name: name,
-			Pos: logs.Pos{File: "/w/m.py", Line: 5, Func: name}, EagerOps: -1}
+		fr := &explain.Frame{
+			ID: explain.ID{CompileID: logs.CompileID{Frame: frame}}, Name: name,
+			Pos: logs.Pos{File: "/w/m.py", Line: 5, Func: name}, EagerOps: -1,
+		}
 		for i := range graphs {
 			c := &explain.Compile{ID: fr.ID, Frame: fr, Status: explain.Compiled, Graph: &explain.Graph{Ops: []string{"sin"}}, Seconds: 1}
 			c.ID.Compile = i
@@ -176,8 +178,10 @@ func TestGraphsBehindABreak(t *testing.T) {
 	}
 	leave := func(fr *explain.Frame, code string) {
 		c := fr.Compiles[0]
-		c.Breaks = append(c.Breaks, &explain.Break{Code: code, Outcome: "resumed", Compile: c,
-			Pos: logs.Pos{File: "/w/m.py", Line: 7, Func: "f"}})
+		c.Breaks = append(c.Breaks, &explain.Break{
+			Code: code, Outcome: "resumed", Compile: c,
+			Pos: logs.Pos{File: "/w/m.py", Line: 7, Func: "f"},
+		})
 	}
 	const part = "torch_dynamo_resume_in_f_at_7"
 	f, yes, no := fn(0, "f", 1), fn(1, part, 2), fn(2, part, 3)

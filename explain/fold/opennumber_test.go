@@ -27,10 +27,14 @@ func TestNumberThatBecameInput(t *testing.T) {
 		source string
 		want   string
 	}{
-		"an input": {report("tcdbg 0.1.0", explain.Symbol{ID: at, Source: "L['beta']"}), "beta",
-			"beta was baked in by the first compile and is now dynamic"},
-		"in an expression": {report("tcdbg 0.1.0", explain.Symbol{ID: at, Source: "L['count']"}), "(count + 1)",
-			"count was baked in by the first compile and is now dynamic"},
+		"an input": {
+			report("tcdbg 0.1.0", explain.Symbol{ID: at, Source: "L['beta']"}), "beta",
+			"beta was baked in by the first compile and is now dynamic",
+		},
+		"in an expression": {
+			report("tcdbg 0.1.0", explain.Symbol{ID: at, Source: "L['count']"}), "(count + 1)",
+			"count was baked in by the first compile and is now dynamic",
+		},
 		"beside an input": {report("tcdbg 0.1.0", explain.Symbol{ID: at, Source: "(L['k'] * L['n'])"}), "k", ""},
 		"another number":  {report("tcdbg 0.1.0", explain.Symbol{ID: at, Source: "L['k']"}), "beta", ""},
 		"fixed again":     {report("tcdbg 0.1.0", explain.Symbol{ID: at, Source: "L['k']", Specialized: "4"}), "k", ""},
@@ -39,8 +43,10 @@ func TestNumberThatBecameInput(t *testing.T) {
 			explain.Symbol{ID: explain.ID{CompileID: logs.CompileID{Compile: 2}}, Source: "L['k']"}), "k", ""},
 		"a program of PyTorch": {report("PyTorch 2.15.0", explain.Symbol{ID: at, Source: "L['k']"}), "k", ""},
 	} {
-		rc := &explain.Recompile{Compile: &explain.Compile{ID: at},
-			Failures: []explain.GuardFailure{{Kind: breaks.ValueChanged, Source: c.source, Expected: "2"}}}
+		rc := &explain.Recompile{
+			Compile:  &explain.Compile{ID: at},
+			Failures: []explain.GuardFailure{{Kind: breaks.ValueChanged, Source: c.source, Expected: "2"}},
+		}
 		fix, ok := diagnose.BecameInput(rc, diagnose.OpenNumbers(c.r))
 		if ok != (c.want != "") || !strings.Contains(fix.Text, c.want) {
 			t.Errorf("%s: %q, want %q", name, fix.Text, c.want)
@@ -79,13 +85,19 @@ func TestMirroredComparison(t *testing.T) {
 func TestLocalsAfterBreak(t *testing.T) {
 	from := logs.CompileID{Frame: 0}
 	first := &explain.Frame{Name: "f"}
-	first.Compiles = []*explain.Compile{{ID: explain.ID{CompileID: from}, Frame: first,
-		Breaks: []*explain.Break{{Pos: logs.Pos{File: "model.go", Line: 7}}}}}
+	first.Compiles = []*explain.Compile{{
+		ID: explain.ID{CompileID: from}, Frame: first,
+		Breaks: []*explain.Break{{Pos: logs.Pos{File: "model.go", Line: 7}}},
+	}}
 	after := func(from *logs.CompileID, origin, argument string) *explain.Recompile {
 		fr := &explain.Frame{Name: "f from line 8 on", Parent: first, From: from}
-		return &explain.Recompile{Compile: &explain.Compile{Frame: fr},
-			Failures: []explain.GuardFailure{{Kind: breaks.ValueChanged, Expected: "2", Origin: origin, Argument: argument,
-				Nameless: argument == "", Pos: logs.Pos{Code: "return x.Mul(n)"}}}}
+		return &explain.Recompile{
+			Compile: &explain.Compile{Frame: fr},
+			Failures: []explain.GuardFailure{{
+				Kind: breaks.ValueChanged, Expected: "2", Origin: origin, Argument: argument,
+				Nameless: argument == "", Pos: logs.Pos{Code: "return x.Mul(n)"},
+			}},
+		}
 	}
 	const follows = "is handed across the graph break at model.go:7"
 	for name, c := range map[string]struct {

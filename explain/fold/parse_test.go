@@ -88,20 +88,32 @@ func TestBreakTextOfAllAges(t *testing.T) {
 		{"duplicate", "Graph break (user stack suppressed due to duplicate graph break) in user code at /m.py:8\nGraph Break " +
 			"Reason: Encountered graph break when attempting to trace CALL: a function call, e.g. f(x, y):\n\nFailed to trace " +
 			"builtin operator\n  Explanation: x\n", "GB0059", "Failed to trace builtin operator", "resumed", "m.py:8"},
-		{"whole frame", "Graph break in user code at /m.py:8\nGraph Break Reason: Failed to handle graph break gracefully. Skipping " +
-			"the function and falling back to eager. Graph break encountered:\n\nObserved exception\n  Explanation: x\n", "GB0088",
-			"Observed exception", "skipped", "m.py:8"},
-		{"partial", "Graph break in user code at /m.py:8\nGraph Break Reason: Encountered graph break that we cannot resume from. " +
-			"Compiling up to the previous resumable state, then falling back\n\nObserved exception\n  Explanation: x\n", "GB0088",
-			"Observed exception", "partial", "m.py:8"},
-		{"2.7, no link", "Graph break in user code at /m.py:8\nGraph Break Reason: Data-dependent branching\n  Explanation: x\n",
-			"GB0170", "Data-dependent branching", "resumed", "m.py:8"},
-		{"2.5", "Graph break (details suppressed) in user code at /m.py:8\nReason: Unsupported: Tensor.item\n", "GB0124",
-			"Unsupported Tensor.item() call with capture_scalar_outputs=False", "resumed", "m.py:8"},
-		{"2.2", "Graph break: generic_jump TensorVariable() from user code at:\n  File \"/m.py\", line 5, in f\n    if x:\n",
-			"GB0170", "Data-dependent branching", "resumed", "m.py:5"},
-		{"unknown", "Graph break in user code at /m.py:8\nGraph Break Reason: Some new thing\n  Explanation: x\n", "",
-			"Some new thing", "resumed", "m.py:8"},
+		{
+			"whole frame", "Graph break in user code at /m.py:8\nGraph Break Reason: Failed to handle graph break gracefully. Skipping " +
+				"the function and falling back to eager. Graph break encountered:\n\nObserved exception\n  Explanation: x\n", "GB0088",
+			"Observed exception", "skipped", "m.py:8",
+		},
+		{
+			"partial", "Graph break in user code at /m.py:8\nGraph Break Reason: Encountered graph break that we cannot resume from. " +
+				"Compiling up to the previous resumable state, then falling back\n\nObserved exception\n  Explanation: x\n", "GB0088",
+			"Observed exception", "partial", "m.py:8",
+		},
+		{
+			"2.7, no link", "Graph break in user code at /m.py:8\nGraph Break Reason: Data-dependent branching\n  Explanation: x\n",
+			"GB0170", "Data-dependent branching", "resumed", "m.py:8",
+		},
+		{
+			"2.5", "Graph break (details suppressed) in user code at /m.py:8\nReason: Unsupported: Tensor.item\n", "GB0124",
+			"Unsupported Tensor.item() call with capture_scalar_outputs=False", "resumed", "m.py:8",
+		},
+		{
+			"2.2", "Graph break: generic_jump TensorVariable() from user code at:\n  File \"/m.py\", line 5, in f\n    if x:\n",
+			"GB0170", "Data-dependent branching", "resumed", "m.py:5",
+		},
+		{
+			"unknown", "Graph break in user code at /m.py:8\nGraph Break Reason: Some new thing\n  Explanation: x\n", "",
+			"Some new thing", "resumed", "m.py:8",
+		},
 		{"not a break at all", "nonsense", "", "nonsense", "resumed", "?"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -121,11 +133,15 @@ func TestRecompileReasons(t *testing.T) {
 		{"tensor 'x' rank mismatch. expected 1, actual 2", breaks.RankChanged, "x", "1", "2", ""},
 		{"0/1: tensor 'x' dtype mismatch. expected Float, actual Double", breaks.DtypeChanged, "x", "Float", "Double", "0/1"},
 		{"0/1: tensor 'x' requires_grad mismatch. expected requires_grad=0", breaks.RequiresGradChanged, "x", "0", "1", "0/1"},
-		{"0/1: tensor 'x' dispatch key set mismatch. expected DispatchKeySet(CPU, A), actual DispatchKeySet(CPU)",
-			breaks.DispatchKeysChanged, "x", "DispatchKeySet(CPU, A)", "DispatchKeySet(CPU)", "0/1"},
+		{
+			"0/1: tensor 'x' dispatch key set mismatch. expected DispatchKeySet(CPU, A), actual DispatchKeySet(CPU)",
+			breaks.DispatchKeysChanged, "x", "DispatchKeySet(CPU, A)", "DispatchKeySet(CPU)", "0/1",
+		},
 		{"0/0: expected type of 'x' to be <class 'A'>, but found <class 'B'>", breaks.TypeChanged, "x", "A", "B", "0/0"},
-		{"0/0: ___check_type_id(o, 139), type=<class 'float'>   # y = o  # m.py:3 in f (HINT: type float)", breaks.TypeChanged,
-			"o", "float", "", "0/0"},
+		{
+			"0/0: ___check_type_id(o, 139), type=<class 'float'>   # y = o  # m.py:3 in f (HINT: type float)", breaks.TypeChanged,
+			"o", "float", "", "0/0",
+		},
 		{"0/0: ___check_obj_id(G['F'], 139), type=<class 'module'>", breaks.IdentityChanged, "G['F']", "", "", "0/0"},
 		{"0/3: k == 1                # y=x*k  # m.py:19 in r", breaks.ValueChanged, "k", "1", "", "0/3"},
 		{"0/3: f == True             # y=x*k  # m.py:19 in r", breaks.ValueChanged, "f", "True", "False", "0/3"},
@@ -156,8 +172,10 @@ func TestRecompileReasons(t *testing.T) {
 	if want := (logs.Pos{File: "/home/u/d.py", Line: 19, Func: "r", Code: "y=x*k"}); g.Pos != want {
 		t.Errorf("the user's stack gives %+v, want %+v", g.Pos, want)
 	}
-	if got := explain.ParseReason("0/3: k == 1   # y=x*k  # mp/d.py:19 in r").Pos; got != (logs.Pos{File: "mp/d.py", Line: 19,
-		Func: "r", Code: "y=x*k"}) {
+	if got := explain.ParseReason("0/3: k == 1   # y=x*k  # mp/d.py:19 in r").Pos; got != (logs.Pos{
+		File: "mp/d.py", Line: 19,
+		Func: "r", Code: "y=x*k",
+	}) {
 		t.Errorf("the comment gives %+v", got)
 	}
 }
@@ -213,8 +231,10 @@ func TestGuardTree(t *testing.T) {
 	for _, c := range explain.DiffGuards(root, explain.ParseGuards(changed)) {
 		got = append(got, c.Kind+" "+render.ChangeText(c.Old, c.New))
 	}
-	want := []string{"DEFAULT_DEVICE new: ___check_global_state()", "TENSOR_MATCH size=[8] -> size=[None]",
-		"GLOBAL_STATE gone: ___check_global_state()"}
+	want := []string{
+		"DEFAULT_DEVICE new: ___check_global_state()", "TENSOR_MATCH size=[8] -> size=[None]",
+		"GLOBAL_STATE gone: ___check_global_state()",
+	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("differences %q, want %q", got, want)
 	}

@@ -48,8 +48,10 @@ func TestBriefNames(t *testing.T) {
 func reportOf(files []string) *explain.Report {
 	r := &explain.Report{}
 	for _, f := range files {
-		r.Frames = append(r.Frames, &explain.Frame{ID: explain.ID{Rank: -1}, Name: "forward",
-			Pos: logs.Pos{File: f, Line: 7, Func: "forward"}, Status: explain.Compiled})
+		r.Frames = append(r.Frames, &explain.Frame{
+			ID: explain.ID{Rank: -1}, Name: "forward",
+			Pos: logs.Pos{File: f, Line: 7, Func: "forward"}, Status: explain.Compiled,
+		})
 	}
 	return r
 }
@@ -87,8 +89,10 @@ func TestEveryReportNamesFilesAlike(t *testing.T) {
 	if want := "breaks here alone: GB0025 explicit graph break at one/net.py:7"; !strings.Contains(strings.Join(ranks, "\n"), want) {
 		t.Errorf("ranks lack %q: %q", want, ranks)
 	}
-	for name, text := range map[string]string{"diff": diff.String(), "check": check.String(), "chrome": chrome.String(),
-		"ranks": strings.Join(ranks, "\n")} {
+	for name, text := range map[string]string{
+		"diff": diff.String(), "check": check.String(), "chrome": chrome.String(),
+		"ranks": strings.Join(ranks, "\n"),
+	} {
 		for _, want := range []string{"one/net.py:7", "two/net.py:9"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s lacks %s:\n%s", name, want, text)

@@ -19,10 +19,14 @@ func rankRun(n int, change func(r *explain.Report, step, helper *explain.Frame))
 		r.Ranks = append(r.Ranks, &explain.Rank{Rank: rank})
 		var frames []*explain.Frame
 		for i, name := range []string{"step", "helper"} {
-			fr := &explain.Frame{ID: explain.ID{Rank: rank, CompileID: logs.CompileID{Frame: i}}, Name: name,
-				Pos: logs.Pos{File: "/w/train.py", Line: 10 * (i + 1)}}
-			fr.Compiles = []*explain.Compile{{ID: fr.ID, Frame: fr, Status: explain.Compiled, Start: time.Unix(int64(i), 0),
-				Graph: &explain.Graph{ID: fr.ID, Ops: []string{"add", "mul"}}}}
+			fr := &explain.Frame{
+				ID: explain.ID{Rank: rank, CompileID: logs.CompileID{Frame: i}}, Name: name,
+				Pos: logs.Pos{File: "/w/train.py", Line: 10 * (i + 1)},
+			}
+			fr.Compiles = []*explain.Compile{{
+				ID: fr.ID, Frame: fr, Status: explain.Compiled, Start: time.Unix(int64(i), 0),
+				Graph: &explain.Graph{ID: fr.ID, Ops: []string{"add", "mul"}},
+			}}
 			frames = append(frames, fr)
 			r.Caches = append(r.Caches, explain.CacheEvent{ID: fr.ID, Cache: "fx_graph", Hit: "miss"})
 		}
@@ -83,8 +87,10 @@ func TestRanksAreCompared(t *testing.T) {
 		{
 			"a recompile", 3, func(_ *explain.Report, step, _ *explain.Frame) {
 				c := &explain.Compile{Frame: step, Status: explain.Compiled, Start: time.Unix(9, 0), ID: step.ID}
-				c.Recompile = &explain.Recompile{Compile: c,
-					Failures: []explain.GuardFailure{explain.ParseReason("0/0: tensor 'x' size mismatch at index 0. expected 4, actual 5")}}
+				c.Recompile = &explain.Recompile{
+					Compile:  c,
+					Failures: []explain.GuardFailure{explain.ParseReason("0/0: tensor 'x' size mismatch at index 0. expected 4, actual 5")},
+				}
 				step.Compiles = append(step.Compiles, c)
 			},
 			map[int]string{1: "step (train.py:10): recompiles here alone: a size changed: x dim 0, expected 4, actual 5"},

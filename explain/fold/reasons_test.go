@@ -50,14 +50,20 @@ func TestReasonsOfParameters(t *testing.T) {
 // TestExportsAreNoFrames: torch.export makes symbols under ids that no compile began.
 func TestExportsAreNoFrames(t *testing.T) {
 	symbol := func(w *logs.Writer, frame int) {
-		w.Emit(logs.Out{Kind: "create_symbol", ID: id(frame, 0),
-			Meta: map[string]any{"symbol": "s77", "val": "8", "vr": "[2, 64]", "source": "L['x'].size()[0]", "user_stack": []any{},
-				"stack": []any{}}})
+		w.Emit(logs.Out{
+			Kind: "create_symbol", ID: id(frame, 0),
+			Meta: map[string]any{
+				"symbol": "s77", "val": "8", "vr": "[2, 64]", "source": "L['x'].size()[0]", "user_stack": []any{},
+				"stack": []any{},
+			},
+		})
 	}
 	r := traceOf(t, func(w *logs.Writer) {
 		symbol(w, 1)
-		w.Emit(logs.Out{Kind: "dynamo_start", ID: id(2, 0),
-			Meta: map[string]any{"stack": w.Stack([]logs.Frame{{File: "/u/m.py", Line: 3, Name: "f"}})}})
+		w.Emit(logs.Out{
+			Kind: "dynamo_start", ID: id(2, 0),
+			Meta: map[string]any{"stack": w.Stack([]logs.Frame{{File: "/u/m.py", Line: 3, Name: "f"}})},
+		})
 		symbol(w, 2)
 	})
 	if r.Totals.Frames != 1 || r.Totals.Compiles != 1 || len(r.Symbols) != 2 || r.Frames[0].Name != "f" {
@@ -98,8 +104,10 @@ func TestUncaughtErrors(t *testing.T) {
 		name, printed, want string
 	}{
 		{"DDP", "epoch 1\n" + ddpError, "AssertionError: the first bucket at /u/train.py:20, rank -1"},
-		{"DDP under torchrun", "[rank1]: " + strings.ReplaceAll(strings.TrimSuffix(ddpError, "\n"), "\n", "\n[rank1]: ") + "\n",
-			"AssertionError: the first bucket at /u/train.py:20, rank 1"},
+		{
+			"DDP under torchrun", "[rank1]: " + strings.ReplaceAll(strings.TrimSuffix(ddpError, "\n"), "\n", "\n[rank1]: ") + "\n",
+			"AssertionError: the first bucket at /u/train.py:20, rank 1",
+		},
 		{"DDP under spawn", "Traceback (most recent call last):\n  File \"/u/train.py\", line 40, in <module>\n    " +
 			"mp.spawn(main)\ntorch.multiprocessing.spawn.ProcessRaisedException: \n\n-- Process 1 terminated with the following " +
 			"error:\n" + ddpError, "AssertionError: the first bucket at /u/train.py:20, rank -1"},

@@ -22,18 +22,28 @@ func TestOldReasons(t *testing.T) {
 		}
 	}
 	for reason, want := range map[string]struct{ code, title string }{
-		"Input tensor for tolist must be an integer tensor": {breaks.TensorToList,
-			"tensor read out as a list"},
+		"Input tensor for tolist must be an integer tensor": {
+			breaks.TensorToList,
+			"tensor read out as a list",
+		},
 		"Logger not supported for non-export cases. To avoid graph breaks caused by": {breaks.LoggerCall, "logging call"},
-		"builtin: open [<class 'torch._dynamo.variables.constant.ConstantVariable'>] False": {breaks.BuiltinPrint,
-			"call to built-in open"},
-		"call_function BuiltinVariable(input) [ConstantVariable()] {}": {breaks.BuiltinPrint,
-			"call to built-in input"},
-		`SKIPPED INLINING <code object reduce at 0x7f99cc3de970, file "/v/f.py", line 24>: `: {breaks.SkippedInline,
-			"call to a function marked as skipped"},
+		"builtin: open [<class 'torch._dynamo.variables.constant.ConstantVariable'>] False": {
+			breaks.BuiltinPrint,
+			"call to built-in open",
+		},
+		"call_function BuiltinVariable(input) [ConstantVariable()] {}": {
+			breaks.BuiltinPrint,
+			"call to built-in input",
+		},
+		`SKIPPED INLINING <code object reduce at 0x7f99cc3de970, file "/v/f.py", line 24>: `: {
+			breaks.SkippedInline,
+			"call to a function marked as skipped",
+		},
 		"call_method NNModuleVariable() eval [] {}": {breaks.UnsupportedMethod, "unsupported method"},
-		"a new one, with hasattr () within, of <object at 0x7f99cc3de970> here": {"",
-			"a new one, with hasattr () within, of <object> here"},
+		"a new one, with hasattr () within, of <object at 0x7f99cc3de970> here": {
+			"",
+			"a new one, with hasattr () within, of <object> here",
+		},
 	} {
 		r := foldText(t, payload(`{"artifact": {"name": "dynamo_graph_break_reason", "encoding": "string"}, "frame_id": 0, `+
 			`"frame_compile_id": 0, "attempt": 0`,
@@ -151,10 +161,14 @@ func TestCausesOfReleases(t *testing.T) {
 	}
 	for what, texts := range map[string][2]string{
 		"autocast": {autocast("autocast"), autocast("autocast(cpu)_enabled")},
-		"inductor": {error("BackendCompilerFailed", `backend='inductor' raised:\nInvalidCxxCompiler: none`),
-			error("InductorError", "InvalidCxxCompiler: none")},
-		"fake tensors": {error("TorchRuntimeError", fake),
-			error("TorchRuntimeError", `RuntimeError when making fake tensor call\n  Explanation: `+fake)},
+		"inductor": {
+			error("BackendCompilerFailed", `backend='inductor' raised:\nInvalidCxxCompiler: none`),
+			error("InductorError", "InvalidCxxCompiler: none"),
+		},
+		"fake tensors": {
+			error("TorchRuntimeError", fake),
+			error("TorchRuntimeError", `RuntimeError when making fake tensor call\n  Explanation: `+fake),
+		},
 	} {
 		d := gate.Diff(foldText(t, texts[0]), foldText(t, texts[1]))
 		if !sameCauses(&d.Recompiles) || !sameCauses(&d.Failures) {

@@ -53,8 +53,10 @@ func copyReport(f *Fold) *explain.Report {
 	r.Source = f.source
 	r.Textual = f.textual && f.byKind["chromium_event"] == 0
 	c := &copier{
-		map[*explain.Frame]*explain.Frame{}, map[*explain.Compile]*explain.Compile{},
-		map[*explain.Graph]*explain.Graph{}, map[*explain.Break]*explain.Break{},
+		map[*explain.Frame]*explain.Frame{},
+		map[*explain.Compile]*explain.Compile{},
+		map[*explain.Graph]*explain.Graph{},
+		map[*explain.Break]*explain.Break{},
 		map[*explain.Failure]*explain.Failure{nil: nil},
 	}
 	copyFailures(f, r, c)

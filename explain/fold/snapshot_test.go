@@ -21,20 +21,28 @@ func TestOutcomeWithoutMetrics(t *testing.T) {
 		{"limit", &compile{limit: true, errText: "x"}, explain.Limit},
 		{"error", &compile{errText: "x", Compile: explain.Compile{Graph: &explain.Graph{Ops: []string{"sin"}}}}, explain.Failed},
 		{"error at a break", &compile{errText: "x", Compile: explain.Compile{Breaks: brk("")}}, explain.Skipped},
-		{"graph", &compile{Compile: explain.Compile{Graph: &explain.Graph{Ops: []string{"sin"}, Stages: stages,
-			LoadNodes: nodes}}}, explain.Compiled},
-		{"graph without operators", &compile{Compile: explain.Compile{Graph: &explain.Graph{Stages: stages, LoadNodes: nodes}}},
-			explain.Empty},
+		{"graph", &compile{Compile: explain.Compile{Graph: &explain.Graph{
+			Ops: []string{"sin"}, Stages: stages,
+			LoadNodes: nodes,
+		}}}, explain.Compiled},
+		{
+			"graph without operators", &compile{Compile: explain.Compile{Graph: &explain.Graph{Stages: stages, LoadNodes: nodes}}},
+			explain.Empty,
+		},
 		{"graph whose text was not recorded", &compile{Compile: explain.Compile{Graph: &explain.Graph{Stages: stages}}}, explain.Compiled},
-		{"graph whose operators are not known", &compile{Compile: explain.Compile{Graph: &explain.Graph{LoadNodes: nodes}}},
-			explain.Compiled},
+		{
+			"graph whose operators are not known", &compile{Compile: explain.Compile{Graph: &explain.Graph{LoadNodes: nodes}}},
+			explain.Compiled,
+		},
 		{"later stages alone", &compile{stages: stages}, explain.Compiled},
 		{"code alone", &compile{Compile: explain.Compile{Outputs: []*explain.OutputCode{{}}}}, explain.Compiled},
 		{"guards alone", &compile{guarded: true}, explain.Empty},
 		{"guards after a break", &compile{guarded: true, Compile: explain.Compile{Breaks: brk("skipped")}}, explain.Empty},
 		{"break that gave the frame up", &compile{Compile: explain.Compile{Breaks: brk("skipped")}}, explain.Skipped},
-		{"break that it went on after", &compile{Compile: explain.Compile{Breaks: append(brk("skipped"), brk("resumed")...)}},
-			explain.Compiled},
+		{
+			"break that it went on after", &compile{Compile: explain.Compile{Breaks: append(brk("skipped"), brk("resumed")...)}},
+			explain.Compiled,
+		},
 	} {
 		if got := c.c.guess(); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
@@ -46,8 +54,10 @@ func TestOutcomeWithoutMetrics(t *testing.T) {
 // tells that the program went on.
 func TestSnapshotOfAFailure(t *testing.T) {
 	f := New(nil)
-	c := &compile{Compile: explain.Compile{Frame: &explain.Frame{Status: explain.Failed}, Status: explain.Failed,
-		Failure: &explain.Failure{Type: "Unsupported"}}}
+	c := &compile{Compile: explain.Compile{
+		Frame: &explain.Frame{Status: explain.Failed}, Status: explain.Failed,
+		Failure: &explain.Failure{Type: "Unsupported"},
+	}}
 	f.order, f.compOrd, f.failures = []*explain.Frame{c.Frame}, []*compile{c}, []*explain.Failure{c.Failure}
 	c.Frame.Compiles = []*explain.Compile{&c.Compile}
 	before := f.Snapshot()

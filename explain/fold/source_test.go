@@ -76,8 +76,10 @@ func TestFunctionAroundAPlace(t *testing.T) {
 // The setting for RNNs does not help one that is given packed sequences: it is not named where
 // the program's file packs any, in whichever function.
 func TestRNNOfAProgramThatPacks(t *testing.T) {
-	b := &explain.Break{Pos: logs.Pos{File: "/m/net.py", Line: 2, Code: "out, _ = self.rnn(seq)"},
-		Raw: "TorchDynamo purposely graph breaks on RNN, GRU, LSTMs"}
+	b := &explain.Break{
+		Pos: logs.Pos{File: "/m/net.py", Line: 2, Code: "out, _ = self.rnn(seq)"},
+		Raw: "TorchDynamo purposely graph breaks on RNN, GRU, LSTMs",
+	}
 	for other, want := range map[string]string{
 		"packed = pack_padded_sequence(x, n)":    "Packed sequences are never compiled",
 		"packed = nn.utils.rnn.pack_sequence(x)": "Packed sequences are never compiled",

@@ -107,8 +107,10 @@ func TestSumOfAFolder(t *testing.T) {
 // records say.
 func TestTimesOfAnExport(t *testing.T) {
 	export := "../testdata/traces/pytorch-2.15/export_aoti.log.zst"
-	for _, before := range []string{"../testdata/traces/pytorch-2.15/loops.log.zst",
-		"../testdata/traces/pytorch-2.11/trace_00_gb_cpu.log.zst"} {
+	for _, before := range []string{
+		"../testdata/traces/pytorch-2.15/loops.log.zst",
+		"../testdata/traces/pytorch-2.11/trace_00_gb_cpu.log.zst",
+	} {
 		r := report(t, before, export)
 		var got []string
 		for _, fr := range r.Frames {

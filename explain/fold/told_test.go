@@ -61,8 +61,10 @@ func TestTheLineThatAsksForANumber(t *testing.T) {
 		want   string
 	}{
 		{[]explain.ShapeGuard{
-			{Expr: "s16 >= 0", Pos: at(73)}, {Expr: "Ne(s16, 1)", Pos: at(73)},
-			{Expr: "Ne(20, s16)", Pos: at(74)}, {Expr: "s16 >= 2", Pos: at(75)},
+			{Expr: "s16 >= 0", Pos: at(73)},
+			{Expr: "Ne(s16, 1)", Pos: at(73)},
+			{Expr: "Ne(20, s16)", Pos: at(74)},
+			{Expr: "s16 >= 2", Pos: at(75)},
 		}, "rank.py:74"},
 		{[]explain.ShapeGuard{{Expr: "Ne(s16, 0)", Pos: at(70)}, {Expr: "s16 >= 2", Pos: at(73)}}, "rank.py:70"},
 	} {

@@ -78,8 +78,10 @@ func TestJSONIsStable(t *testing.T) {
 	if err := json.Unmarshal(top["totals"], &totals); err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range []string{"records", "unexplained_records", "frames", "compiles", "graphs", "breaks", "distinct_breaks",
-		"recompiles", "kernels", "failures", "restarts", "compile_seconds"} {
+	for _, k := range []string{
+		"records", "unexplained_records", "frames", "compiles", "graphs", "breaks", "distinct_breaks",
+		"recompiles", "kernels", "failures", "restarts", "compile_seconds",
+	} {
 		if _, ok := totals[k]; !ok {
 			t.Errorf("totals lack %q", k)
 		}

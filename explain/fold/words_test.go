@@ -18,17 +18,23 @@ import (
 // TestChangedChecksInWords: whole arguments are shown, never a cut bracket.
 func TestChangedChecksInWords(t *testing.T) {
 	for _, c := range []struct{ old, now, want string }{
-		{"check_tensor(x, Tensor, DispatchKeySet(CPU, AutogradCPU), torch.float32, size=[16, 32], stride=[32, 1])",
+		{
+			"check_tensor(x, Tensor, DispatchKeySet(CPU, AutogradCPU), torch.float32, size=[16, 32], stride=[32, 1])",
 			"check_tensor(x, Tensor, DispatchKeySet(CPU, AutogradCPU), torch.float32, size=[None, 32], stride=[32, 1])",
-			"size=[16, 32] -> size=[None, 32]"},
-		{"check_tensor(x, torch.float32, requires_grad=False)", "check_tensor(x, torch.float64, requires_grad=True)",
-			"torch.float32 -> torch.float64, requires_grad=False -> requires_grad=True"},
+			"size=[16, 32] -> size=[None, 32]",
+		},
+		{
+			"check_tensor(x, torch.float32, requires_grad=False)", "check_tensor(x, torch.float64, requires_grad=True)",
+			"torch.float32 -> torch.float64, requires_grad=False -> requires_grad=True",
+		},
 		{"len(L['l']) == 1", "len(L['l']) == 2", "1 -> 2"},
 		{"", "___check_type_id(L['k'], 10731296), type=<class 'int'>", "new: the type of k is int"},
 		{"L['k'] == 1", "", "gone: L['k'] == 1"},
 		{"a == b", "a", "a == b -> a"},
-		{`___check_global_state() against {"grad_mode":true,"threads":1}`,
-			`___check_global_state() against {"grad_mode":false,"threads":1}`, `"grad_mode":true -> "grad_mode":false`},
+		{
+			`___check_global_state() against {"grad_mode":true,"threads":1}`,
+			`___check_global_state() against {"grad_mode":false,"threads":1}`, `"grad_mode":true -> "grad_mode":false`,
+		},
 		{"check_no_aliasing(L['a'], L['b'])", "check_no_aliasing(L['a'], L['b'], L['c'])", "check_no_aliasing with c"},
 	} {
 		if got := render.ChangeText(c.old, c.now); got != c.want {
@@ -52,13 +58,17 @@ func TestAdviceFitsTheEngine(t *testing.T) {
 	if s := diagnose.FixBreak(open, "PyTorch").Text + open.Title(); strings.Contains(s, "print") || !strings.Contains(s, "built-in open") {
 		t.Errorf("of open: %q", s)
 	}
-	odd := &explain.Break{Code: "GB8977", Hints: []string{"It may be possible to write Dynamo tracing rules for this code.",
-		"Define the class outside."}}
+	odd := &explain.Break{Code: "GB8977", Hints: []string{
+		"It may be possible to write Dynamo tracing rules for this code.",
+		"Define the class outside.",
+	}}
 	if f := diagnose.FixBreak(odd, "PyTorch"); f.Text != "PyTorch says (untried): Define the class outside." || f.Label() != "" {
 		t.Errorf("an untried hint: %s%s", f.Label(), f.Text)
 	}
-	index := &explain.Break{Code: breaks.DataDependentOperator, Pos: logs.Pos{Code: "return f(x)"},
-		Hints: []string{"Enable tracing of data-dependent output operators with `torch._dynamo.config.capture_scalar_outputs = True`"}}
+	index := &explain.Break{
+		Code: breaks.DataDependentOperator, Pos: logs.Pos{Code: "return f(x)"},
+		Hints: []string{"Enable tracing of data-dependent output operators with `torch._dynamo.config.capture_scalar_outputs = True`"},
+	}
 	if f := diagnose.FixBreak(index, "PyTorch"); f.Text != "" {
 		t.Errorf("a hint that ends programs: %s%s", f.Label(), f.Text)
 	}
@@ -81,13 +91,17 @@ func TestSizeRelations(t *testing.T) {
 
 // TestFailureDetails: the line that a reason only announces is shown as well.
 func TestFailureDetails(t *testing.T) {
-	f := &explain.Failure{Type: "BackendCompilerFailed",
-		Reason: "backend='bad' raised:\n\nRuntimeError: no device\nSet TORCHDYNAMO_VERBOSE=1"}
+	f := &explain.Failure{
+		Type:   "BackendCompilerFailed",
+		Reason: "backend='bad' raised:\n\nRuntimeError: no device\nSet TORCHDYNAMO_VERBOSE=1",
+	}
 	if d := f.Details(); len(d) != 1 || d[0] != "RuntimeError: no device" {
 		t.Errorf("details %q", d)
 	}
-	f = &explain.Failure{Type: "ConstraintViolationError",
-		Reason: "Constraints violated (L['x'].size()[0])!\n  - You marked it as dynamic."}
+	f = &explain.Failure{
+		Type:   "ConstraintViolationError",
+		Reason: "Constraints violated (L['x'].size()[0])!\n  - You marked it as dynamic.",
+	}
 	if d := f.Details(); len(d) != 1 || d[0] != "You marked it as dynamic." {
 		t.Errorf("details %q", d)
 	}

@@ -121,11 +121,17 @@ func TestModulesReachTheLimit(t *testing.T) {
 // TestClassByAFailedGuard: a guard on what a module holds is checked after its type, on the
 // module, a method or an argument it is not.
 func TestClassByAFailedGuard(t *testing.T) {
-	entries := map[string]diagnose.WrappedAs{"0/0": {Class: "Linear", File: "/w/a.py", Line: 4, Held: nil},
-		"0/1": {Class: "", File: "/w/a.py", Line: 5, Held: nil}}
+	entries := map[string]diagnose.WrappedAs{
+		"0/0": {Class: "Linear", File: "/w/a.py", Line: 4, Held: nil},
+		"0/1": {Class: "", File: "/w/a.py", Line: 5, Held: nil},
+	}
 	for _, c := range []struct{ entry, source, want string }{
-		{"0/0", "fn._parameters['bias']", "Linear"}, {"0/0", "L['fn'].__self__._modules['0']", "Linear"},
-		{"0/0", "fn", ""}, {"0/0", "L['fn'].__self__", ""}, {"0/0", "L['fn'].__func__.__code__", ""}, {"0/0", "args[0]", ""},
+		{"0/0", "fn._parameters['bias']", "Linear"},
+		{"0/0", "L['fn'].__self__._modules['0']", "Linear"},
+		{"0/0", "fn", ""},
+		{"0/0", "L['fn'].__self__", ""},
+		{"0/0", "L['fn'].__func__.__code__", ""},
+		{"0/0", "args[0]", ""},
 		{"0/1", "fn.bias", ""},
 	} {
 		x := &explain.Compile{Recompile: &explain.Recompile{Failures: []explain.GuardFailure{{Entry: c.entry, Source: c.source}}}}

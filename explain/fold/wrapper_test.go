@@ -89,8 +89,10 @@ func TestPlaceOfAWrapper(t *testing.T) {
 func TestLibraryAdviceOfAGroup(t *testing.T) {
 	const torch = "/v/lib/python3.11/site-packages/torch/nn/modules/module.py"
 	at := func(fr *explain.Frame, stack ...logs.Pos) *explain.Break {
-		return &explain.Break{Pos: posAt(torch, 2267), Stack: stack, Noise: true, Code: "GB0467",
-			Compile: &explain.Compile{Frame: fr, Status: explain.Compiled}}
+		return &explain.Break{
+			Pos: posAt(torch, 2267), Stack: stack, Noise: true, Code: "GB0467",
+			Compile: &explain.Compile{Frame: fr, Status: explain.Compiled},
+		}
 	}
 	own := at(&explain.Frame{Name: "inner", Pos: posAt(torch, 10)}, posAt("/w/ema.py", 30))
 	users := at(&explain.Frame{Name: "update", Pos: posAt("/w/ema.py", 7)}, posAt("/w/ema.py", 30), posAt("/w/ema.py", 9))
@@ -118,8 +120,11 @@ func TestLedBy(t *testing.T) {
 	}{
 		{"called", &explain.Frame{Name: "dumps", Pos: dumps}, []logs.Pos{main, dumps, encode}, nil, 11, 11},
 		{"of one name", &explain.Frame{Name: "dumps", Pos: dumps}, []logs.Pos{main, encode}, []logs.Pos{dumps}, 0, 11},
-		{"after a break", &explain.Frame{Name: "torch_dynamo_resume_in_dumps_at_9", Pos: dumps}, []logs.Pos{main, dumps, encode},
-			nil, 11, 11},
+		{
+			"after a break", &explain.Frame{Name: "torch_dynamo_resume_in_dumps_at_9", Pos: dumps},
+			[]logs.Pos{main, dumps, encode},
+			nil, 11, 11,
+		},
 		{"compiled by itself", &explain.Frame{Name: "encode", Pos: encode}, []logs.Pos{encode}, []logs.Pos{main, encode}, 0, 57},
 		{"nothing recorded", &explain.Frame{Name: "encode", Pos: encode}, []logs.Pos{encode}, nil, 0, 0},
 	} {

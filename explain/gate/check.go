@@ -206,8 +206,11 @@ func CheckRemarks(r *explain.Report, l Limits, baseline bool) []string {
 	for _, counted := range []struct {
 		n, limit int
 		what     string
-	}{{r.Totals.Breaks, l.MaxBreaks, "break"}, {r.Totals.Recompiles, l.MaxRecompiles, "recompile"},
-		{r.Totals.Failures, l.MaxFailures, "failure"}} {
+	}{
+		{r.Totals.Breaks, l.MaxBreaks, "break"},
+		{r.Totals.Recompiles, l.MaxRecompiles, "recompile"},
+		{r.Totals.Failures, l.MaxFailures, "failure"},
+	} {
 		if r.Unlogged(counted.n) && (counted.limit >= 0 || baseline) {
 			out = append(out, explain.NotLogged(counted.what)+": a text log has what TORCH_LOGS asked for, there may have been some")
 		}

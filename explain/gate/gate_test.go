@@ -23,8 +23,10 @@ func often(t testing.TB, n int, list ...program) *explain.Report {
 	return traceOf(t, func(w *logs.Writer) {
 		for i, p := range list {
 			for k := range n {
-				w.Emit(logs.Out{Kind: "dynamo_start", ID: id(100*i+k, 0),
-					Meta: map[string]any{"stack": w.Stack([]logs.Frame{{File: "/u/m.py", Line: p.line - 1, Name: p.fn}})}})
+				w.Emit(logs.Out{
+					Kind: "dynamo_start", ID: id(100*i+k, 0),
+					Meta: map[string]any{"stack": w.Stack([]logs.Frame{{File: "/u/m.py", Line: p.line - 1, Name: p.fn}})},
+				})
 				w.Emit(logs.Text(id(100*i+k, 0), "dynamo_graph_break_reason",
 					fmt.Sprintf("Graph break in user code at /u/m.py:%d\nGraph Break Reason: Encountered graph break when "+
 						"attempting to trace CALL: a function call, e.g. f(x, y):\n\nFailed to trace builtin operator\n  "+
@@ -41,8 +43,10 @@ func failing(lines ...int) *explain.Report {
 	r := &explain.Report{Frames: []*explain.Frame{fr}}
 	for _, line := range lines {
 		fr.Compiles = append(fr.Compiles, &explain.Compile{Frame: fr, Status: explain.Failed})
-		r.Failures = append(r.Failures, &explain.Failure{Type: "TorchRuntimeError", Code: explain.OperatorFailed, Frame: "g",
-			Pos: logs.Pos{File: "/w/m.py", Line: line, Code: "return x @ y"}})
+		r.Failures = append(r.Failures, &explain.Failure{
+			Type: "TorchRuntimeError", Code: explain.OperatorFailed, Frame: "g",
+			Pos: logs.Pos{File: "/w/m.py", Line: line, Code: "return x @ y"},
+		})
 	}
 	r.Totals.Failures = len(lines)
 	return r

@@ -108,8 +108,10 @@ func TestChromeLanes(t *testing.T) {
 	start := time.Unix(1_800_000_000, 0)
 	r := &explain.Report{Title: "a\x00b\xff</script>\u2028"}
 	add := func(from, dur time.Duration) {
-		r.Phases = append(r.Phases, &explain.Phase{Name: "p\x1b[2J\xff", ID: explain.ID{Rank: -1, CompileID: logs.NoCompile},
-			Start: start.Add(from), Dur: dur})
+		r.Phases = append(r.Phases, &explain.Phase{
+			Name: "p\x1b[2J\xff", ID: explain.ID{Rank: -1, CompileID: logs.NoCompile},
+			Start: start.Add(from), Dur: dur,
+		})
 	}
 	add(0, 10*time.Second)
 	add(time.Second, 3*time.Second)              // nests

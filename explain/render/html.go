@@ -107,8 +107,15 @@ func (h *htmlWriter) header(r *explain.Report) {
 		n    int
 		name string
 	}{
-		{n.Frames, "frame"}, {n.Compiles, "compile"}, {n.Graphs, "graph"}, {n.Ops, "operator"}, {n.Breaks, "break"},
-		{n.DistinctBreaks, "place"}, {n.Recompiles, "recompile"}, {n.Kernels, "kernel"}, {n.Failures, "failure"},
+		{n.Frames, "frame"},
+		{n.Compiles, "compile"},
+		{n.Graphs, "graph"},
+		{n.Ops, "operator"},
+		{n.Breaks, "break"},
+		{n.DistinctBreaks, "place"},
+		{n.Recompiles, "recompile"},
+		{n.Kernels, "kernel"},
+		{n.Failures, "failure"},
 	} {
 		value, name := strconv.Itoa(c.n), c.name
 		if c.n != 1 {

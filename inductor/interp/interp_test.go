@@ -48,8 +48,10 @@ return o + 0 shape [2, 3] stride [3, 1]
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &memory{bufs: map[string][]float32{"a": {1, 2, 3, 4, 5, 6}, "s": make([]float32, 2), "c": make([]float32, 6),
-		"o": make([]float32, 6)}}
+	m := &memory{bufs: map[string][]float32{
+		"a": {1, 2, 3, 4, 5, 6}, "s": make([]float32, 2), "c": make([]float32, 6),
+		"o": make([]float32, 6),
+	}}
 	for _, g := range sched.Schedule(p, sched.Options{}) {
 		Run(sched.NewKernel(g, func(b *ir.Buffer) bool { return true }), m)
 	}

@@ -120,8 +120,10 @@ func FuzzParse(f *testing.F) {
 // stride * output - padding + dilation * kernel, in the padding where that is
 // outside.
 func TestConvAt(t *testing.T) {
-	c := ConvInfo{Height: 5, Width: 6, ChanStride: 30, RowStride: 6, Stride: 1, KH: 3, KW: 2, StepH: 2, StepW: 1, PadH: 1, PadW: 1,
-		DilH: 1, DilW: 2, OutW: 6}
+	c := ConvInfo{
+		Height: 5, Width: 6, ChanStride: 30, RowStride: 6, Stride: 1, KH: 3, KW: 2, StepH: 2, StepW: 1, PadH: 1, PadW: 1,
+		DilH: 1, DilW: 2, OutW: 6,
+	}
 	for _, x := range []struct {
 		k, n   int64
 		at     int64
@@ -165,8 +167,10 @@ return e + 0 shape [64] stride [1]
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := [...]string{"reads a[8*i0 + i1] writes b[i0 + 8*i1]", "reads a b writes c[8*i0 + i1]", "reads c b writes d",
-		"reads d[8*i0 + r0] c e writes e"}
+	want := [...]string{
+		"reads a[8*i0 + i1] writes b[i0 + 8*i1]", "reads a b writes c[8*i0 + i1]", "reads c b writes d",
+		"reads d[8*i0 + r0] c e writes e",
+	}
 	for i, n := range p.Nodes {
 		got := ""
 		use := func(b *Buffer, x *Index) {

@@ -39,8 +39,20 @@ func seenAs(at, want []int) bool {
 // TestViewStrides sees layouts of 24 elements in every shape of 24 elements, and
 // wants the same elements in the same order, or a refusal where there is no way.
 func TestViewStrides(t *testing.T) {
-	shapes := [][]int{{24}, {4, 6}, {6, 4}, {2, 12}, {2, 3, 4}, {4, 3, 2}, {1, 24}, {24, 1}, {3, 1, 8}, {2, 2, 2, 3}, {8, 3},
-		{1, 4, 1, 6, 1}}
+	shapes := [][]int{
+		{24},
+		{4, 6},
+		{6, 4},
+		{2, 12},
+		{2, 3, 4},
+		{4, 3, 2},
+		{1, 24},
+		{24, 1},
+		{3, 1, 8},
+		{2, 2, 2, 3},
+		{8, 3},
+		{1, 4, 1, 6, 1},
+	}
 	r := rand.New(rand.NewSource(1))
 	views, refusals := 0, 0
 	for range 3000 {

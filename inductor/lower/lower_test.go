@@ -91,8 +91,10 @@ var lowered = map[string][]struct {
 		{"a line from end to end", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Linspace, -1.0, 2.0, c(7))} }},
 		{"a line of one point", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Linspace, -1.0, 2.0, c(1))} }},
 		{"a line of two points", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Linspace, -1.0, 2.0, c(2))} }},
-		{"whole numbers from a range of fractions",
-			func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Arange, 1.5, 9.0, 2.5, ops.Int64)} }},
+		{
+			"whole numbers from a range of fractions",
+			func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Arange, 1.5, 9.0, 2.5, ops.Int64)} },
+		},
 		{"a number from an open size", func(m *maker) []ops.Arg {
 			n := m.env.NewSymbol("s0", "L.x0.size()[0]", 7)
 			x := m.of(ops.Float32, []sym.Int{n}, ints(1))
@@ -116,8 +118,10 @@ var lowered = map[string][]struct {
 		{"few sums of many", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Sum, m.in(3, 1<<18), ints(1))} }},
 		{"many sums of many", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Sum, m.in(9, 1<<18), ints(1))} }},
 		{"few sums of fewer", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Sum, m.in(8, 1<<16), ints(1))} }},
-		{"as few sums of as many as are folded in two steps",
-			func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Sum, m.in(8, 1<<17), ints(1))} }},
+		{
+			"as few sums of as many as are folded in two steps",
+			func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Sum, m.in(8, 1<<17), ints(1))} },
+		},
 		{"a running maximum with places", func(m *maker) []ops.Arg {
 			y := m.EmitN(ops.Cummax, m.in(4, 6), c(1))
 			return []ops.Arg{y[0], y[1]}
@@ -280,8 +284,10 @@ var lowered = map[string][]struct {
 			return []ops.Arg{m.Emit(ops.LogicalAnd, m.in(4), m.ids(4)), m.Emit(ops.Isnan, m.in(4))}
 		}},
 		{"what nobody reads goes", func(m *maker) []ops.Arg { x := m.in(4); m.Emit(ops.Exp, x); return []ops.Arg{m.Emit(ops.Sin, x)} }},
-		{"a random number that nobody reads is drawn",
-			func(m *maker) []ops.Arg { x := m.in(4); m.Emit(ops.RandLike, x); return []ops.Arg{m.Emit(ops.Sin, x)} }},
+		{
+			"a random number that nobody reads is drawn",
+			func(m *maker) []ops.Arg { x := m.in(4); m.Emit(ops.RandLike, x); return []ops.Arg{m.Emit(ops.Sin, x)} },
+		},
 		{"calls of eager operators", func(m *maker) []ops.Arg {
 			return []ops.Arg{m.EmitN(ops.Sort, m.in(4), c(0))[0], m.Emit(ops.RandLike, m.in(4))}
 		}},

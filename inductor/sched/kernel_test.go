@@ -18,32 +18,38 @@ func TestKernelLoops(t *testing.T) {
 	}{
 		{
 			"contiguous",
-			[3]string{"4, 8", "x[8*i0 + i1]", "y[8*i0 + i1]"}, [3]string{"4, 8", "y[8*i0 + i1]", "z[8*i0 + i1]"},
+			[3]string{"4, 8", "x[8*i0 + i1]", "y[8*i0 + i1]"},
+			[3]string{"4, 8", "y[8*i0 + i1]", "z[8*i0 + i1]"},
 			"[ | 32]: x[r0] y[r0], y[r0] z[r0]", "r0",
 		},
 		{
 			"stored transposed",
-			[3]string{"12, 20", "x[20*i0 + i1]", "y[i0 + 12*i1]"}, [3]string{"12, 20", "y[i0 + 12*i1]", "z[i0 + 12*i1]"},
+			[3]string{"12, 20", "x[20*i0 + i1]", "y[i0 + 12*i1]"},
+			[3]string{"12, 20", "y[i0 + 12*i1]", "z[i0 + 12*i1]"},
 			"[20 | 12]: x[i0 + 20*r0] y[12*i0 + r0], y[12*i0 + r0] z[12*i0 + r0]", "r0",
 		},
 		{
 			"what all iterations of a loop read says nothing of its place",
-			[3]string{"4, 8", "x[i0]", "y[i0 + 4*i1]"}, [3]string{"4, 8", "y[i0 + 4*i1]", "z[i0 + 4*i1]"},
+			[3]string{"4, 8", "x[i0]", "y[i0 + 4*i1]"},
+			[3]string{"4, 8", "y[i0 + 4*i1]", "z[i0 + 4*i1]"},
 			"[8 | 4]: x[r0] y[4*i0 + r0], y[4*i0 + r0] z[4*i0 + r0]", "r0",
 		},
 		{
 			"sums of rows",
-			[3]string{"8 | 6, 5", "x[30*i0 + 5*r0 + r1]", "y[i0]"}, [3]string{"8", "y[i0]", "z[i0]"},
+			[3]string{"8 | 6, 5", "x[30*i0 + 5*r0 + r1]", "y[i0]"},
+			[3]string{"8", "y[i0]", "z[i0]"},
 			"[8 | 30]: x[30*i0 + r0] y[i0], y[i0] z[i0]", "r0",
 		},
 		{
 			"sums of columns",
-			[3]string{"8 | 6, 5", "x[i0 + 8*r0 + 48*r1]", "y[i0]"}, [3]string{"8", "y[i0]", "z[i0]"},
+			[3]string{"8 | 6, 5", "x[i0 + 8*r0 + 48*r1]", "y[i0]"},
+			[3]string{"8", "y[i0]", "z[i0]"},
 			"[8 | 30]: x[i0 + 8*r0] y[i0], y[i0] z[i0]", "i0",
 		},
 		{
 			"sums of every third element",
-			[3]string{"8 | 6", "x[18*i0 + 3*r0]", "y[i0]"}, [3]string{"8", "y[i0]", "z[i0]"},
+			[3]string{"8 | 6", "x[18*i0 + 3*r0]", "y[i0]"},
+			[3]string{"8", "y[i0]", "z[i0]"},
 			"[8 | 6]: x[18*i0 + 3*r0] y[i0], y[i0] z[i0]", "r0",
 		},
 	} {

@@ -68,8 +68,10 @@ func TestBefore(t *testing.T) {
 func TestChangeWords(t *testing.T) {
 	for want, d := range map[string]*gate.Difference{
 		"no break, recompile, failure, graph or kernel changed": {},
-		"1 break fixed, 2 new kernels": {Breaks: gate.Changes{Fixed: make([]gate.Cause, 1)},
-			KernelsNew: []string{"a", "b"}},
+		"1 break fixed, 2 new kernels": {
+			Breaks:     gate.Changes{Fixed: make([]gate.Cause, 1)},
+			KernelsNew: []string{"a", "b"},
+		},
 		"step: now x + 101, was x + 100":  {Code: []string{"step: now x + 101, was x + 100"}},
 		"f: x, 1 graph changed as well":   {Code: []string{"f: x", "g: y"}},
 		"f: x, 2 graphs changed as well":  {Code: []string{"f: x", "g: y", "h: z"}},

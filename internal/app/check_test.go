@@ -94,8 +94,14 @@ func TestNoTraceIsRefused(t *testing.T) {
 		"binary": write("b.log", bytes.Repeat([]byte{0, 1, 2, 0xff, '\n'}, 400)), "an empty folder": folder,
 	} {
 		for _, args := range [][]string{
-			{"check", "--max-breaks", "0", path}, {"report", path}, {"replay", path}, {"code", path}, {"check", good, path},
-			{"diff", path, path}, {"diff", "--exit-code", good, path}, {"diff", path, good},
+			{"check", "--max-breaks", "0", path},
+			{"report", path},
+			{"replay", path},
+			{"code", path},
+			{"check", good, path},
+			{"diff", path, path},
+			{"diff", "--exit-code", good, path},
+			{"diff", path, good},
 			{"check", "--write-baseline", filepath.Join(dir, "b.json"), path},
 		} {
 			if name == "an empty folder" && args[1] == good || name == "binary" && args[1] == good && args[0] == "check" {
@@ -115,8 +121,11 @@ func TestNoTraceIsRefused(t *testing.T) {
 // A run in which nothing is compiled is one: its check passes.
 func TestRunsWithoutCompiles(t *testing.T) {
 	state := t.TempDir()
-	for _, args := range [][]string{{"check", "--max-breaks", "0", "--", "true"}, {"check", "--max-breaks", "0", "last"},
-		{"report", "last"}} {
+	for _, args := range [][]string{
+		{"check", "--max-breaks", "0", "--", "true"},
+		{"check", "--max-breaks", "0", "last"},
+		{"report", "last"},
+	} {
 		if r := run(t, tcdbg(t, state, args...)); r.code != ExitOK {
 			t.Errorf("%v: code %d\n%s", args, r.code, r.stderr)
 		}

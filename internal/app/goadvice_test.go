@@ -258,8 +258,10 @@ func advised(t *testing.T, state, body string) (a advice) {
 			imports += "\t\"tcdbg/torch/" + p + "\"\n"
 		}
 	}
-	for name, path := range map[string]string{"time": "time", "log": "log", "os": "os", "rand": "math/rand", "sync": "sync",
-		"atomic": "sync/atomic", "reflect": "reflect"} {
+	for name, path := range map[string]string{
+		"time": "time", "log": "log", "os": "os", "rand": "math/rand", "sync": "sync",
+		"atomic": "sync/atomic", "reflect": "reflect",
+	} {
 		if strings.Contains(body, name+".") {
 			imports += "\t\"" + path + "\"\n"
 		}

@@ -352,8 +352,10 @@ func TestInit(t *testing.T) {
 	if r := run(t, tcdbg(t, t.TempDir(), "init", dir)); r.code != 0 {
 		t.Fatalf("%+v", r)
 	}
-	for path, want := range map[string]bool{"go.mod": true, torchFolder + "/go.mod": true, torchFolder + "/torch/torch.go": true,
-		torchFolder + "/torch/torch_test.go": false} {
+	for path, want := range map[string]bool{
+		"go.mod": true, torchFolder + "/go.mod": true, torchFolder + "/torch/torch.go": true,
+		torchFolder + "/torch/torch_test.go": false,
+	} {
 		if _, err := os.Stat(filepath.Join(dir, path)); (err == nil) != want {
 			t.Errorf("%s is there: %v", path, err == nil)
 		}

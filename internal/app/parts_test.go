@@ -226,8 +226,10 @@ func TestTraceEnv(t *testing.T) {
 			"INDUCTOR_PROVENANCE=1", true, true},
 		{[]string{"TORCH_LOGS=dynamic"}, "TORCH_LOGS=dynamic TORCH_TRACE=/runs/x/trace TORCH_LOGS_OUT=/runs/x/trace/torch_logs.txt " +
 			"INDUCTOR_PROVENANCE=1", true, false},
-		{[]string{"TORCH_LOGS_OUT=/mine", "INDUCTOR_PROVENANCE=0", "TORCH_TRACE=/old"},
-			"TORCH_LOGS_OUT=/mine INDUCTOR_PROVENANCE=0 TORCH_TRACE=/runs/x/trace", false, false},
+		{
+			[]string{"TORCH_LOGS_OUT=/mine", "INDUCTOR_PROVENANCE=0", "TORCH_TRACE=/old"},
+			"TORCH_LOGS_OUT=/mine INDUCTOR_PROVENANCE=0 TORCH_TRACE=/runs/x/trace", false, false,
+		},
 	} {
 		env := traceEnv(r, c.env, false)
 		if s := strings.Join(env, " "); s != c.want || logsAreKept(r, env) != c.kept || logsAreOurs(env) != c.ours {

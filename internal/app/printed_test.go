@@ -19,8 +19,10 @@ func TestPrinted(t *testing.T) {
 		holds      bool
 		want       []string
 	}{
-		{"text log", "epoch 0\n  loss \x1b[31m1.5\x1b[0m\n" + head + "GUARDS:\n" + head + "| x\nepoch 1\n", true,
-			[]string{"epoch 0", "  loss 1.5", "epoch 1"}},
+		{
+			"text log", "epoch 0\n  loss \x1b[31m1.5\x1b[0m\n" + head + "GUARDS:\n" + head + "| x\nepoch 1\n", true,
+			[]string{"epoch 0", "  loss 1.5", "epoch 1"},
+		},
 		{"trace", "V1122 10:00:00.000000 1 torch/_dynamo/guards.py:1] {\"str\": [\"m.py\", 0]}\n", false, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -161,8 +161,10 @@ func TestCuts(t *testing.T) {
 	if _, _, ok := cutAssign("f(k = 1)"); ok {
 		t.Error("a keyword argument is taken for an assignment")
 	}
-	for text, want := range map[string]string{"(a + b) * c": "mul", "x[a + b] < 3": "lt", "f(' + ') - c": "sub", "-x": "neg",
-		"not x": "not_"} {
+	for text, want := range map[string]string{
+		"(a + b) * c": "mul", "x[a + b] < 3": "lt", "f(' + ') - c": "sub", "-x": "neg",
+		"not x": "not_",
+	} {
 		if got := infix(text); got != want {
 			t.Errorf("%s is %s, want %s", text, got, want)
 		}

@@ -33,8 +33,10 @@ func VGG16(opts ...torch.Option) *VGG {
 
 // VGG19 makes a VGG-19.
 func VGG19(opts ...torch.Option) *VGG {
-	return NewVGG([]int{64, 64, pool, 128, 128, pool, 256, 256, 256, 256, pool, 512, 512, 512, 512, pool, 512, 512, 512, 512,
-		pool}, opts...)
+	return NewVGG([]int{
+		64, 64, pool, 128, 128, pool, 256, 256, 256, 256, pool, 512, 512, 512, 512, pool, 512, 512, 512, 512,
+		pool,
+	}, opts...)
 }
 
 // NewVGG makes a VGG whose convolutions have the given numbers of channels; 0

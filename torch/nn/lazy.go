@@ -2,6 +2,7 @@ package nn
 
 import (
 	"strconv"
+
 	"tcdbg/torch"
 	"tcdbg/torch/kw"
 )

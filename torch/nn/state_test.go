@@ -42,9 +42,11 @@ func TestLoadStateDict(t *testing.T) {
 			`state_dict: "a", "z".`},
 		{nn.LoadStateDict(l, bias, true), `error(s) in loading state_dict: Missing key(s) in state_dict: "weight". Unexpected ` +
 			`key(s) in state_dict: "a", "z".`},
-		{nn.LoadStateDict(l, map[string]*torch.Tensor{"bias": torch.Ones(2)}, false),
+		{
+			nn.LoadStateDict(l, map[string]*torch.Tensor{"bias": torch.Ones(2)}, false),
 			"error(s) in loading state_dict: size mismatch for bias: copying a param with shape [2] from checkpoint, the shape in " +
-				"current model is [3]."},
+				"current model is [3].",
+		},
 		{nn.LoadStateDict(l, from), "expected state_dict to be dict-like, got *nn.Sequential"},
 	} {
 		if c.err == nil || c.err.Error() != c.want {

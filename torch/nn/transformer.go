@@ -57,8 +57,10 @@ func newLayerParts(d int, opts []torch.Option) layerParts {
 }
 
 func (p layerParts) attention(heads int, opts []torch.Option) *MultiheadAttention {
-	return NewMultiheadAttention(p.d, heads, append([]torch.Option{kw.Dropout(p.dropout),
-		kw.BatchFirst(option(opts, "batch_first", false))}, p.opts...)...)
+	return NewMultiheadAttention(p.d, heads, append([]torch.Option{
+		kw.Dropout(p.dropout),
+		kw.BatchFirst(option(opts, "batch_first", false)),
+	}, p.opts...)...)
 }
 
 func (p layerParts) norm() *LayerNorm {

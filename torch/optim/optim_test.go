@@ -179,15 +179,21 @@ var problems = map[string]problem{
 		return optim.NewOneCycleLR(o, 0.02, 25, kw.AnnealStrategy("linear"), kw.ThreePhase(true), kw.CycleMomentum(false))
 	}},
 	"sequential_lr": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper {
-		return optim.NewSequentialLR(o, []*optim.Scheduler{optim.NewLinearLR(o, kw.TotalIters(3)),
-			optim.NewExponentialLR(o, 0.8)}, []int{4})
+		return optim.NewSequentialLR(o, []*optim.Scheduler{
+			optim.NewLinearLR(o, kw.TotalIters(3)),
+			optim.NewExponentialLR(o, 0.8),
+		}, []int{4})
 	}},
-	"one_cycle_momentum": {make: sgd(0.01, kw.Momentum(0.9)),
-		schedule: func(o optim.Optimizer) stepper { return optim.NewOneCycleLR(o, 0.002, 25) }},
-	"one_cycle_betas": {make: func(p []*torch.Tensor) optim.Optimizer { return optim.NewAdam(p) },
+	"one_cycle_momentum": {
+		make:     sgd(0.01, kw.Momentum(0.9)),
+		schedule: func(o optim.Optimizer) stepper { return optim.NewOneCycleLR(o, 0.002, 25) },
+	},
+	"one_cycle_betas": {
+		make: func(p []*torch.Tensor) optim.Optimizer { return optim.NewAdam(p) },
 		schedule: func(o optim.Optimizer) stepper {
 			return optim.NewOneCycleLR(o, 0.02, 25, kw.ThreePhase(true), kw.BaseMomentum(0.7), kw.MaxMomentum(0.9))
-		}},
+		},
+	},
 	"cyclic": {make: sgd(0.01, kw.Momentum(0.9)), schedule: func(o optim.Optimizer) stepper {
 		return optim.NewCyclicLR(o, 0.001, 0.01, kw.StepSizeUp(3))
 	}},

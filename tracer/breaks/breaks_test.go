@@ -67,8 +67,10 @@ func TestExplainedInOwnWords(t *testing.T) {
 
 // TestClassFromPrintedHints: the printed hint decides, not the template.
 func TestClassFromPrintedHints(t *testing.T) {
-	got, ok := Class([]string{"Use `torch.cond`.",
-		"This graph break is fundamental - it is unlikely that Dynamo will ever be able to trace through your code."})
+	got, ok := Class([]string{
+		"Use `torch.cond`.",
+		"This graph break is fundamental - it is unlikely that Dynamo will ever be able to trace through your code.",
+	})
 	if !ok || got != Fundamental {
 		t.Errorf("got %q, want %q", got, Fundamental)
 	}

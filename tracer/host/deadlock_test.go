@@ -14,10 +14,14 @@ func TestDeadlock(t *testing.T) {
 		body string
 		want string // on standard error; "" for a program that ends well
 	}{
-		"receive": {`func main() { ch := make(chan int); println("x"); <-ch }`,
-			"fatal error: all goroutines are asleep - deadlock!\n\ngoroutine 1 [running]:\nmain.main("},
-		"two": {`func main() { a, b := make(chan int), make(chan int); go func() { a <- <-b }(); b <- <-a }`,
-			"all goroutines are asleep"},
+		"receive": {
+			`func main() { ch := make(chan int); println("x"); <-ch }`,
+			"fatal error: all goroutines are asleep - deadlock!\n\ngoroutine 1 [running]:\nmain.main(",
+		},
+		"two": {
+			`func main() { a, b := make(chan int), make(chan int); go func() { a <- <-b }(); b <- <-a }`,
+			"all goroutines are asleep",
+		},
 		"lock":      {"import \"sync\"\nfunc main() { var m sync.Mutex; m.Lock(); m.Lock() }", "all goroutines are asleep"},
 		"waitgroup": {"import \"sync\"\nfunc main() { var w sync.WaitGroup; w.Add(1); w.Wait() }", "all goroutines are asleep"},
 		"select":    {`func main() { select {} }`, "all goroutines are asleep"},

@@ -46,8 +46,10 @@ func (b *lockedBuffer) String() string {
 
 // TestPrograms compares programs with what `go run` printed.
 func TestPrograms(t *testing.T) {
-	for _, name := range []string{"values", "panics", "sorting", "types", "messages", "gotypes", "generics", "reflection",
-		"places", "reflectcalls", "templates", "decoding", "anyargs", "reflecttypes", "reflectvalues", "encodings", "benching", "goexit"} {
+	for _, name := range []string{
+		"values", "panics", "sorting", "types", "messages", "gotypes", "generics", "reflection",
+		"places", "reflectcalls", "templates", "decoding", "anyargs", "reflecttypes", "reflectvalues", "encodings", "benching", "goexit",
+	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join("testdata/programs", name+".go")
 			golden := strings.TrimSuffix(file, ".go") + ".out"

@@ -219,8 +219,10 @@ var mathHelpers = sync.OnceValue(func() map[string]helper {
 	return map[string]helper{
 		"fma_f":  {text: fmaText, one: fmaOne},
 		"sqrt_f": {text: sqrtText, one: `f1 sqrt_f1(f1 x) { return __builtin_sqrtf(x); }`},
-		"sqrt_d": {text: `d$ sqrt_d$(d$ x) { d$ r = {0}; for (int k = 0; k < $; k++) r[k] = __builtin_sqrt(x[k]); return r; }`,
-			one: `d1 sqrt_d1(d1 x) { return __builtin_sqrt(x); }`},
+		"sqrt_d": {
+			text: `d$ sqrt_d$(d$ x) { d$ r = {0}; for (int k = 0; k < $; k++) r[k] = __builtin_sqrt(x[k]); return r; }`,
+			one:  `d1 sqrt_d1(d1 x) { return __builtin_sqrt(x); }`,
+		},
 		"int_f":   {text: `i$ int_f$(f$ x) { return __builtin_convertvector(x, i$); }`, one: `i1 int_f1(f1 x) { return (i32)x; }`},
 		"float_i": {text: `f$ float_i$(i$ x) { return __builtin_convertvector(x, f$); }`, one: `f1 float_i1(i1 x) { return (float)x; }`},
 		"abs_f":   {needs: []string{"bits_f", "from_f"}, text: `f$ abs_f$(f$ x) { return from_f$(bits_f$(x) & 0x7fffffff); }`},
@@ -241,10 +243,14 @@ var mathHelpers = sync.OnceValue(func() map[string]helper {
 		"erf_f":   {needs: []string{"exp_f", "abs_f", "bits_f", "sel_f", "lt_f", "eq_f", "lo_f"}, text: erfText},
 		"far_f": {libm: true, text: farText, one: `f1 far_f1(f1 x, f1 v, i1 far, int quarter) { return quarter ? ` +
 			`(float)__builtin_cos((double)x) : (float)__builtin_sin((double)x); }`},
-		"trig_f": {needs: []string{"fma_f", "sel_f", "le_f", "ne_i", "bc_f", "bc_i", "from_f", "bits_f", "int_f", "abs_f",
-			"any_i", "far_f"}, text: trigText},
-		"sin_f": {needs: []string{"trig_f", "sel_f", "eq_f", "bc_f"},
-			text: `f$ sin_f$(f$ x) { return sel_f$(eq_f$(x, bc_f$(0.0f)), x, trig_f$(x, 0)); }`},
+		"trig_f": {needs: []string{
+			"fma_f", "sel_f", "le_f", "ne_i", "bc_f", "bc_i", "from_f", "bits_f", "int_f", "abs_f",
+			"any_i", "far_f",
+		}, text: trigText},
+		"sin_f": {
+			needs: []string{"trig_f", "sel_f", "eq_f", "bc_f"},
+			text:  `f$ sin_f$(f$ x) { return sel_f$(eq_f$(x, bc_f$(0.0f)), x, trig_f$(x, 0)); }`,
+		},
 		"cos_f":     {needs: []string{"trig_f"}, text: `f$ cos_f$(f$ x) { return trig_f$(x, 1); }`},
 		"sigmoid_f": {needs: []string{"exp_f"}, text: `f$ sigmoid_f$(f$ x) { return 1.0f / (1.0f + exp_f$(-x)); }`},
 		"sigmoid_d": {needs: []string{"exp_d"}, text: `d$ sigmoid_d$(d$ x) { return 1.0 / (1.0 + exp_d$(-x)); }`},
@@ -275,23 +281,35 @@ var mathHelpers = sync.OnceValue(func() map[string]helper {
   d$ m = fmod_d$(x, y), z = bc_d$(0.0);
   return sel_d$(ne_d$(m, z) & (lt_d$(m, z) ^ lt_d$(y, z)), m + y, m);
 }`},
-		"rem_i": {needs: []string{"sel_i", "ne_i", "lt_i", "bc_i"},
+		"rem_i": {
+			needs: []string{"sel_i", "ne_i", "lt_i", "bc_i"},
 			text: `i$ rem_i$(i$ x, i$ y) { i$ m = x % y, z = bc_i$(0); return sel_i$(ne_i$(m, z) & (lt_i$(m, z) ^ lt_i$(y, z)), m ` +
-				`+ y, m); }`},
-		"rem_l": {needs: []string{"sel_l", "ne_l", "lt_l", "bc_l"},
+				`+ y, m); }`,
+		},
+		"rem_l": {
+			needs: []string{"sel_l", "ne_l", "lt_l", "bc_l"},
 			text: `l$ rem_l$(l$ x, l$ y) { l$ m = x % y, z = bc_l$(0); return sel_l$(ne_l$(m, z) & (lt_l$(m, z) ^ lt_l$(y, z)), m ` +
-				`+ y, m); }`},
+				`+ y, m); }`,
+		},
 		"rem_b": {text: `b$ rem_b$(b$ x, b$ y) { return x % y; }`},
-		"floordiv_f": {needs: []string{"fmod_f", "round_f", "eq_f", "ne_f", "lt_f", "sel_f", "bc_f"},
-			text: floorDivText('f', "0.0f", "1.0f")},
-		"floordiv_d": {needs: []string{"fmod_d", "round_d", "eq_d", "ne_d", "lt_d", "sel_d", "bc_d"},
-			text: floorDivText('d', "0.0", "1.0")},
-		"floordiv_i": {needs: []string{"sel_i", "ne_i", "lt_i", "bc_i"},
+		"floordiv_f": {
+			needs: []string{"fmod_f", "round_f", "eq_f", "ne_f", "lt_f", "sel_f", "bc_f"},
+			text:  floorDivText('f', "0.0f", "1.0f"),
+		},
+		"floordiv_d": {
+			needs: []string{"fmod_d", "round_d", "eq_d", "ne_d", "lt_d", "sel_d", "bc_d"},
+			text:  floorDivText('d', "0.0", "1.0"),
+		},
+		"floordiv_i": {
+			needs: []string{"sel_i", "ne_i", "lt_i", "bc_i"},
 			text: `i$ floordiv_i$(i$ x, i$ y) { i$ q = x / y, m = x % y, z = bc_i$(0); return sel_i$(ne_i$(m, z) & (lt_i$(m, z) ^ ` +
-				`lt_i$(y, z)), q - 1, q); }`},
-		"floordiv_l": {needs: []string{"sel_l", "ne_l", "lt_l", "bc_l"},
+				`lt_i$(y, z)), q - 1, q); }`,
+		},
+		"floordiv_l": {
+			needs: []string{"sel_l", "ne_l", "lt_l", "bc_l"},
 			text: `l$ floordiv_l$(l$ x, l$ y) { l$ q = x / y, m = x % y, z = bc_l$(0); return sel_l$(ne_l$(m, z) & (lt_l$(m, z) ^ ` +
-				`lt_l$(y, z)), q - 1, q); }`},
+				`lt_l$(y, z)), q - 1, q); }`,
+		},
 		"floordiv_b": {text: `b$ floordiv_b$(b$ x, b$ y) { return x / y; }`},
 		"pow_b": {
 			text: `b$ pow_b$(b$ x, b$ y) { b$ r = {0}; for (int k = 0; k < $; k++) { u8 p = 1; for (int e = 0; e < y[k]; e++) p *= ` +

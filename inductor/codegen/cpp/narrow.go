@@ -64,11 +64,15 @@ func memoryAccess(name string) (helper, bool) {
 var narrowHelpers = sync.OnceValue(func() map[string]helper {
 	return map[string]helper{
 		"up_char": {text: `i$ up_char$(c$ x) { return __builtin_convertvector(x, i$); }`, one: `i1 up_char1(c1 x) { return x; }`},
-		"down_char": {text: `c$ down_char$(i$ x) { return __builtin_convertvector(x, c$); }`,
-			one: `c1 down_char1(i1 x) { return (c1)x; }`},
+		"down_char": {
+			text: `c$ down_char$(i$ x) { return __builtin_convertvector(x, c$); }`,
+			one:  `c1 down_char1(i1 x) { return (c1)x; }`,
+		},
 		"up_short": {text: `i$ up_short$(s$ x) { return __builtin_convertvector(x, i$); }`, one: `i1 up_short1(s1 x) { return x; }`},
-		"down_short": {text: `s$ down_short$(i$ x) { return __builtin_convertvector(x, s$); }`,
-			one: `s1 down_short1(i1 x) { return (s1)x; }`},
+		"down_short": {
+			text: `s$ down_short$(i$ x) { return __builtin_convertvector(x, s$); }`,
+			one:  `s1 down_short1(i1 x) { return (s1)x; }`,
+		},
 
 		"up_bfloat": {
 			needs: []string{"from_f"},

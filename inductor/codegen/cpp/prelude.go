@@ -228,8 +228,16 @@ func vectorTypes(n int) string {
 	for _, t := range []struct {
 		letter, scalar string
 		size           int
-	}{{"f", "float", 4}, {"d", "double", 8}, {"i", "int", 4}, {"l", "long", 8}, {"b", "unsigned char", 1},
-		{"h", "unsigned short", 2}, {"s", "short", 2}, {"c", "signed char", 1}} {
+	}{
+		{"f", "float", 4},
+		{"d", "double", 8},
+		{"i", "int", 4},
+		{"l", "long", 8},
+		{"b", "unsigned char", 1},
+		{"h", "unsigned short", 2},
+		{"s", "short", 2},
+		{"c", "signed char", 1},
+	} {
 		fmt.Fprintf(&sb, "typedef %s %s%d __attribute__((vector_size(%d)));\n", t.scalar, t.letter, n, t.size*n)
 		fmt.Fprintf(
 			&sb, "typedef %s %s%du __attribute__((vector_size(%d), aligned(%d), may_alias));\n", t.scalar, t.letter, n,
@@ -287,8 +295,10 @@ var helpers = sync.OnceValue(func() map[string]helper {
 		"bits_f": {text: `i$ bits_f$(f$ x) { return (i$)x; }`, one: `i1 bits_f1(f1 x) { i32 r; __builtin_memcpy(&r, &x, 4); return r; }`},
 		"from_f": {text: `f$ from_f$(i$ x) { return (f$)x; }`, one: `f1 from_f1(i1 x) { float r; __builtin_memcpy(&r, &x, 4); return r; }`},
 		"bits_d": {text: `l$ bits_d$(d$ x) { return (l$)x; }`, one: `l1 bits_d1(d1 x) { i64 r; __builtin_memcpy(&r, &x, 8); return r; }`},
-		"from_d": {text: `d$ from_d$(l$ x) { return (d$)x; }`,
-			one: `d1 from_d1(l1 x) { double r; __builtin_memcpy(&r, &x, 8); return r; }`},
+		"from_d": {
+			text: `d$ from_d$(l$ x) { return (d$)x; }`,
+			one:  `d1 from_d1(l1 x) { double r; __builtin_memcpy(&r, &x, 8); return r; }`,
+		},
 
 		"lt_f": {text: `i$ lt_f$(f$ a, f$ b) { return (i$)(a < b); }`, one: `i1 lt_f1(f1 a, f1 b) { return -(a < b); }`},
 		"le_f": {text: `i$ le_f$(f$ a, f$ b) { return (i$)(a <= b); }`, one: `i1 le_f1(f1 a, f1 b) { return -(a <= b); }`},
@@ -298,37 +308,61 @@ var helpers = sync.OnceValue(func() map[string]helper {
 		"le_i": {text: `i$ le_i$(i$ a, i$ b) { return (i$)(a <= b); }`, one: `i1 le_i1(i1 a, i1 b) { return -(a <= b); }`},
 		"eq_i": {text: `i$ eq_i$(i$ a, i$ b) { return (i$)(a == b); }`, one: `i1 eq_i1(i1 a, i1 b) { return -(a == b); }`},
 		"ne_i": {text: `i$ ne_i$(i$ a, i$ b) { return (i$)(a != b); }`, one: `i1 ne_i1(i1 a, i1 b) { return -(a != b); }`},
-		"lt_d": {text: `i$ lt_d$(d$ a, d$ b) { return __builtin_convertvector(a < b, i$); }`,
-			one: `i1 lt_d1(d1 a, d1 b) { return -(a < b); }`},
-		"le_d": {text: `i$ le_d$(d$ a, d$ b) { return __builtin_convertvector(a <= b, i$); }`,
-			one: `i1 le_d1(d1 a, d1 b) { return -(a <= b); }`},
-		"eq_d": {text: `i$ eq_d$(d$ a, d$ b) { return __builtin_convertvector(a == b, i$); }`,
-			one: `i1 eq_d1(d1 a, d1 b) { return -(a == b); }`},
-		"ne_d": {text: `i$ ne_d$(d$ a, d$ b) { return __builtin_convertvector(a != b, i$); }`,
-			one: `i1 ne_d1(d1 a, d1 b) { return -(a != b); }`},
-		"lt_l": {text: `i$ lt_l$(l$ a, l$ b) { return __builtin_convertvector(a < b, i$); }`,
-			one: `i1 lt_l1(l1 a, l1 b) { return -(a < b); }`},
-		"le_l": {text: `i$ le_l$(l$ a, l$ b) { return __builtin_convertvector(a <= b, i$); }`,
-			one: `i1 le_l1(l1 a, l1 b) { return -(a <= b); }`},
-		"eq_l": {text: `i$ eq_l$(l$ a, l$ b) { return __builtin_convertvector(a == b, i$); }`,
-			one: `i1 eq_l1(l1 a, l1 b) { return -(a == b); }`},
-		"ne_l": {text: `i$ ne_l$(l$ a, l$ b) { return __builtin_convertvector(a != b, i$); }`,
-			one: `i1 ne_l1(l1 a, l1 b) { return -(a != b); }`},
+		"lt_d": {
+			text: `i$ lt_d$(d$ a, d$ b) { return __builtin_convertvector(a < b, i$); }`,
+			one:  `i1 lt_d1(d1 a, d1 b) { return -(a < b); }`,
+		},
+		"le_d": {
+			text: `i$ le_d$(d$ a, d$ b) { return __builtin_convertvector(a <= b, i$); }`,
+			one:  `i1 le_d1(d1 a, d1 b) { return -(a <= b); }`,
+		},
+		"eq_d": {
+			text: `i$ eq_d$(d$ a, d$ b) { return __builtin_convertvector(a == b, i$); }`,
+			one:  `i1 eq_d1(d1 a, d1 b) { return -(a == b); }`,
+		},
+		"ne_d": {
+			text: `i$ ne_d$(d$ a, d$ b) { return __builtin_convertvector(a != b, i$); }`,
+			one:  `i1 ne_d1(d1 a, d1 b) { return -(a != b); }`,
+		},
+		"lt_l": {
+			text: `i$ lt_l$(l$ a, l$ b) { return __builtin_convertvector(a < b, i$); }`,
+			one:  `i1 lt_l1(l1 a, l1 b) { return -(a < b); }`,
+		},
+		"le_l": {
+			text: `i$ le_l$(l$ a, l$ b) { return __builtin_convertvector(a <= b, i$); }`,
+			one:  `i1 le_l1(l1 a, l1 b) { return -(a <= b); }`,
+		},
+		"eq_l": {
+			text: `i$ eq_l$(l$ a, l$ b) { return __builtin_convertvector(a == b, i$); }`,
+			one:  `i1 eq_l1(l1 a, l1 b) { return -(a == b); }`,
+		},
+		"ne_l": {
+			text: `i$ ne_l$(l$ a, l$ b) { return __builtin_convertvector(a != b, i$); }`,
+			one:  `i1 ne_l1(l1 a, l1 b) { return -(a != b); }`,
+		},
 		"lt_b": {text: byteCompare("lt", "<"), one: `i1 lt_b1(b1 a, b1 b) { return -(a < b); }`},
 		"le_b": {text: byteCompare("le", "<="), one: `i1 le_b1(b1 a, b1 b) { return -(a <= b); }`},
 		"eq_b": {text: byteCompare("eq", "=="), one: `i1 eq_b1(b1 a, b1 b) { return -(a == b); }`},
 		"ne_b": {text: byteCompare("ne", "!="), one: `i1 ne_b1(b1 a, b1 b) { return -(a != b); }`},
 
-		"sel_f": {text: `f$ sel_f$(i$ m, f$ a, f$ b) { return (f$)((m & (i$)a) | (~m & (i$)b)); }`,
-			one: `f1 sel_f1(i1 m, f1 a, f1 b) { return m ? a : b; }`},
-		"sel_i": {text: `i$ sel_i$(i$ m, i$ a, i$ b) { return (m & a) | (~m & b); }`,
-			one: `i1 sel_i1(i1 m, i1 a, i1 b) { return m ? a : b; }`},
+		"sel_f": {
+			text: `f$ sel_f$(i$ m, f$ a, f$ b) { return (f$)((m & (i$)a) | (~m & (i$)b)); }`,
+			one:  `f1 sel_f1(i1 m, f1 a, f1 b) { return m ? a : b; }`,
+		},
+		"sel_i": {
+			text: `i$ sel_i$(i$ m, i$ a, i$ b) { return (m & a) | (~m & b); }`,
+			one:  `i1 sel_i1(i1 m, i1 a, i1 b) { return m ? a : b; }`,
+		},
 		"sel_d": {text: `d$ sel_d$(i$ m, d$ a, d$ b) { l$ w = __builtin_convertvector(m, l$); return (d$)((w & (l$)a) | (~w & ` +
 			`(l$)b)); }`, one: `d1 sel_d1(i1 m, d1 a, d1 b) { return m ? a : b; }`},
-		"sel_l": {text: `l$ sel_l$(i$ m, l$ a, l$ b) { l$ w = __builtin_convertvector(m, l$); return (w & a) | (~w & b); }`,
-			one: `l1 sel_l1(i1 m, l1 a, l1 b) { return m ? a : b; }`},
-		"sel_b": {text: `b$ sel_b$(i$ m, b$ a, b$ b) { b$ w = __builtin_convertvector(m, b$); return (w & a) | (~w & b); }`,
-			one: `b1 sel_b1(i1 m, b1 a, b1 b) { return m ? a : b; }`},
+		"sel_l": {
+			text: `l$ sel_l$(i$ m, l$ a, l$ b) { l$ w = __builtin_convertvector(m, l$); return (w & a) | (~w & b); }`,
+			one:  `l1 sel_l1(i1 m, l1 a, l1 b) { return m ? a : b; }`,
+		},
+		"sel_b": {
+			text: `b$ sel_b$(i$ m, b$ a, b$ b) { b$ w = __builtin_convertvector(m, b$); return (w & a) | (~w & b); }`,
+			one:  `b1 sel_b1(i1 m, b1 a, b1 b) { return m ? a : b; }`,
+		},
 
 		"iota_l": {
 			text: `l$ iota_l$(i64 a, i64 s) { l$ r = {0}; for (int k = 0; k < $; k++) r[k] = a + k * s; return r; }`,

@@ -43,18 +43,23 @@ func Numbers(text, page string, data []byte) (wrong []string) {
 		want                 int
 		optional             bool // the section is left out where it is empty
 	}{
-		{"head", head, `(\d+) frame`, n.Frames, false}, {"head", head, `(\d+) compiles?,`, n.Compiles, false},
+		{"head", head, `(\d+) frame`, n.Frames, false},
+		{"head", head, `(\d+) compiles?,`, n.Compiles, false},
 		{"head", head, `(\d+) graph`, n.Graphs, false},
-		{"head", head, `\((\d+) op`, n.ops, false}, {"head", head, `(\d+) break`, n.Breaks, false},
+		{"head", head, `\((\d+) op`, n.ops, false},
+		{"head", head, `(\d+) break`, n.Breaks, false},
 		{"head", head, `at (\d+) place`, n.DistinctBreaks, false},
-		{"head", head, `(\d+) recompile`, n.Recompiles, false}, {"head", head, `(\d+) kernel`, n.Kernels, false},
+		{"head", head, `(\d+) recompile`, n.Recompiles, false},
+		{"head", head, `(\d+) kernel`, n.Kernels, false},
 		{"head", head, `(\d+) failure`, n.Failures, false},
 		{"BREAKS", text, `\nBREAKS: (\d+) break`, n.Breaks, false},
 		{"BREAKS", text, `\nBREAKS: \d+ breaks? at (\d+) place`, n.DistinctBreaks, false},
-		{"RECOMPILES", text, `\nRECOMPILES: (\d+)`, n.Recompiles, true}, {"FAILURES", text, `\nFAILURES: (\d+)`, n.Failures, true},
+		{"RECOMPILES", text, `\nRECOMPILES: (\d+)`, n.Recompiles, true},
+		{"FAILURES", text, `\nFAILURES: (\d+)`, n.Failures, true},
 		{"HTML", page, `<b>(\d+)</b><span>breaks?</span>`, n.Breaks, false},
 		{"HTML", page, `<b>(\d+)</b><span>failures?</span>`, n.Failures, false},
-		{"HTML", page, `Breaks \((\d+) at`, n.Breaks, false}, {"HTML", page, `Frames \((\d+)\)`, n.Frames, false},
+		{"HTML", page, `Breaks \((\d+) at`, n.Breaks, false},
+		{"HTML", page, `Frames \((\d+)\)`, n.Frames, false},
 		{"HTML", page, `Recompiles \((\d+)\)`, n.Recompiles, true},
 	} {
 		if got := numberIn(c.text, c.pattern); got != c.want && !(c.optional && got < 0 && c.want == 0) {

@@ -107,8 +107,10 @@ func laterCases() map[string]moduleCase {
 		"conv_tbc": function(func(in tensors) tensors { return tensors{F.ConvTbc(in[0], in[1], in[2], 1)} },
 			of([]int{6, 2, 3}, []int{3, 3, 4}, []int{4})),
 		"upsample_names": function(func(in tensors) tensors {
-			return tensors{F.Upsample(in[0], kw.Size([]int{5, 6})), F.UpsampleNearest(in[0], kw.ScaleFactor(2.0)),
-				F.UpsampleBilinear(in[0], kw.Size([]int{4, 7}))}
+			return tensors{
+				F.Upsample(in[0], kw.Size([]int{5, 6})), F.UpsampleNearest(in[0], kw.ScaleFactor(2.0)),
+				F.UpsampleBilinear(in[0], kw.Size([]int{4, 7})),
+			}
 		}, of([]int{1, 2, 3, 4})),
 		"pack_sequence": called(func() *nn.GRU { return nn.NewGRU(3, 4) }, func(m *nn.GRU, in tensors) tensors {
 			y, _ := m.ForwardPacked(nn.PackSequence(in, kw.EnforceSorted(false)))

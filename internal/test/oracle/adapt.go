@@ -81,8 +81,15 @@ func (r *runner) keyword(row *ops.Op, k string) string {
 		return k
 	}
 	for _, alt := range [][2]string{
-		{"input", "self"}, {"self", "input"}, {"dim", "axis"}, {"axis", "dim"}, {"keepdims", "keepdim"},
-		{"other", "tensor"}, {"exponent", "other"}, {"N", "n"}, {"y", "self"},
+		{"input", "self"},
+		{"self", "input"},
+		{"dim", "axis"},
+		{"axis", "dim"},
+		{"keepdims", "keepdim"},
+		{"other", "tensor"},
+		{"exponent", "other"},
+		{"N", "n"},
+		{"y", "self"},
 	} {
 		if k == alt[0] && has(alt[1]) {
 			return alt[1]

@@ -19,8 +19,10 @@ type gradFunction struct {
 func gradFunctions() map[string]gradFunction {
 	g := &grid{i: 1000}
 	out := map[string]gradFunction{}
-	for _, family := range []map[string]gradFunction{choleskyFunctions(g), spectralFunctions(g), solverFunctions(g),
-		otherFunctions(g), nativeFunctions(g)} {
+	for _, family := range []map[string]gradFunction{
+		choleskyFunctions(g), spectralFunctions(g), solverFunctions(g),
+		otherFunctions(g), nativeFunctions(g),
+	} {
 		for name, f := range family {
 			out[name] = f
 		}
@@ -47,12 +49,16 @@ func called(name string, args ...any) []*torch.Tensor {
 func choleskyFunctions(g *grid) map[string]gradFunction {
 	out := map[string]gradFunction{}
 	for _, name := range []string{"cholesky", "linalg.cholesky", "linalg.cholesky_ex", "linalg.matrix_sqrth", "linalg.eigvalsh"} {
-		out[name] = gradFunction{[]*torch.Tensor{g.regular(3)},
-			func(in []*torch.Tensor) []*torch.Tensor { return called(name, definite(in[0])) }}
+		out[name] = gradFunction{
+			[]*torch.Tensor{g.regular(3)},
+			func(in []*torch.Tensor) []*torch.Tensor { return called(name, definite(in[0])) },
+		}
 	}
 	factor := func(x *torch.Tensor) *torch.Tensor { return called("linalg.cholesky", definite(x))[0] }
-	out["cholesky_inverse"] = gradFunction{[]*torch.Tensor{g.regular(3)},
-		func(in []*torch.Tensor) []*torch.Tensor { return called("cholesky_inverse", factor(in[0])) }}
+	out["cholesky_inverse"] = gradFunction{
+		[]*torch.Tensor{g.regular(3)},
+		func(in []*torch.Tensor) []*torch.Tensor { return called("cholesky_inverse", factor(in[0])) },
+	}
 	out["cholesky_solve"] = gradFunction{[]*torch.Tensor{g.regular(3), g.mixed(3, 2)}, func(in []*torch.Tensor) []*torch.Tensor {
 		return called("cholesky_solve", in[1], factor(in[0]))
 	}}

@@ -155,8 +155,10 @@ func maskedSamples(g *grid) map[string][]any {
 		"quantile": {m(3, 5), 0.3}, "nanquantile": {m(3, 5), 0.6}, "nanmedian": {m(3, 5)}, "mode": {m(3, 5)},
 		"gradient": {m(3, 5)}, "combinations": {m(4)},
 	}
-	for _, name := range []string{"masked.sum", "masked.mean", "masked.prod", "masked.amax", "masked.amin", "masked.std",
-		"masked.var", "masked.logsumexp"} {
+	for _, name := range []string{
+		"masked.sum", "masked.mean", "masked.prod", "masked.amax", "masked.amin", "masked.std",
+		"masked.var", "masked.logsumexp",
+	} {
 		out[name] = []any{m(3, 4), 1}
 	}
 	for _, name := range []string{"masked.softmax", "masked.log_softmax", "masked.softmin", "masked.cumsum", "masked.cumprod"} {

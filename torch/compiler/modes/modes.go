@@ -53,7 +53,8 @@ func Check(backend, mode string) (passedOver bool, err error) {
 	i := slices.IndexFunc(backends, func(b struct {
 		name    string
 		honours []string
-	}) bool {
+	},
+	) bool {
 		return b.name == backend
 	})
 	switch {

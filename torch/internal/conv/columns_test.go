@@ -27,8 +27,10 @@ func TestWindowsInside(t *testing.T) {
 // so many channels that threads share them.
 func TestWindowsComeBack(t *testing.T) {
 	const channels, high, wide = 67, 19, 23
-	g := &geometry{channels: channels, image: []int{high, wide}, kernel: []int{3, 2}, window: []int{10, 12}, stride: []int{2, 2},
-		pad: []int{1, 1}, dilation: []int{1, 1}}
+	g := &geometry{
+		channels: channels, image: []int{high, wide}, kernel: []int{3, 2}, window: []int{10, 12}, stride: []int{2, 2},
+		pad: []int{1, 1}, dilation: []int{1, 1},
+	}
 	var seen [high][wide]float32
 	for row := range 10 * 3 {
 		for col := range 12 * 2 {

@@ -18,8 +18,10 @@ func TestAround(t *testing.T) {
 					"exp":  {func(dst []float32) { l.Unary(Exp, dst, a) }, func(dst []float32) { l.UnaryAround(Exp, dst, a) }},
 					"gelu": {func(dst []float32) { l.Unary(Gelu, dst, a) }, func(dst []float32) { l.UnaryAround(Gelu, dst, a) }},
 					"sub":  {func(dst []float32) { l.Binary(Sub, dst, a, b) }, func(dst []float32) { l.BinaryAround(Sub, dst, a, b) }},
-					"scalar": {func(dst []float32) { l.WithScalar(Sub, dst, a, 3) },
-						func(dst []float32) { l.WithScalarAround(Sub, dst, a, 3) }},
+					"scalar": {
+						func(dst []float32) { l.WithScalar(Sub, dst, a, 3) },
+						func(dst []float32) { l.WithScalarAround(Sub, dst, a, 3) },
+					},
 				} {
 					want := make([]float32, n)
 					got, clean := guarded(n, off)

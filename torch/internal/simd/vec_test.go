@@ -41,8 +41,10 @@ func inputs() []float32 {
 	for x := -5.5; x < 5.5; x += 0.00037 { // where gelu's pieces meet
 		out = append(out, float32(x))
 	}
-	for _, x := range []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 0.625, 1, math.Sqrt2, 5.3, 88.72,
-		88.73, -87.34, -103.97} {
+	for _, x := range []float64{
+		0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 0.625, 1, math.Sqrt2, 5.3, 88.72,
+		88.73, -87.34, -103.97,
+	} {
 		out = append(out, float32(x), float32(math.Nextafter32(float32(x), 0)))
 	}
 	return out

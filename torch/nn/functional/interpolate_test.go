@@ -19,11 +19,15 @@ func TestInterpolateSums(t *testing.T) {
 	}{
 		{"antialiased", []torch.Option{kw.Size([]int{5, 6}), kw.Mode("bilinear"), kw.Antialias(true)}, -17.218819},
 		{"antialiased one way", []torch.Option{kw.Size([]int{5, 26}), kw.Mode("bicubic"), kw.Antialias(true)}, -299.7229},
-		{"antialiased corners", []torch.Option{kw.Size([]int{4, 6}), kw.Mode("bicubic"), kw.Antialias(true),
-			kw.AlignCorners(true)}, -23.901764},
+		{"antialiased corners", []torch.Option{
+			kw.Size([]int{4, 6}), kw.Mode("bicubic"), kw.Antialias(true),
+			kw.AlignCorners(true),
+		}, -23.901764},
 		{"antialiased factor", []torch.Option{kw.ScaleFactor(0.6), kw.Mode("bilinear"), kw.Antialias(true)}, -34.316559},
-		{"antialiased factor from sizes", []torch.Option{kw.ScaleFactor(0.6), kw.Mode("bicubic"), kw.Antialias(true),
-			kw.RecomputeScaleFactor(true)}, -22.22995},
+		{"antialiased factor from sizes", []torch.Option{
+			kw.ScaleFactor(0.6), kw.Mode("bicubic"), kw.Antialias(true),
+			kw.RecomputeScaleFactor(true),
+		}, -22.22995},
 		{"factor", []torch.Option{kw.ScaleFactor(1.3), kw.Mode("bicubic")}, -1433.672241},
 		{"factor from sizes", []torch.Option{kw.ScaleFactor(0.75), kw.Mode("bilinear"), kw.RecomputeScaleFactor(true)}, -3.160175},
 	} {

@@ -63,12 +63,14 @@ func Fold(input *torch.Tensor, outputSize, kernelSize any, opts ...torch.Option)
 	}
 	counts, rest := w.counts(size)
 	if counts[0]*counts[1] != input.Size(2) {
-		panic(&torch.Error{Op: "fold", Kind: "RuntimeError",
+		panic(&torch.Error{
+			Op: "fold", Kind: "RuntimeError",
 			Msg: fmt.Sprintf("Given output_size=(%d, %d), kernel_size=(%d, %d), dilation=(%d, %d), padding=(%d, %d), stride=(%d, "+
 				"%d), expected size of input's dimension 2 to match the calculated number of sliding blocks %d * %d = %d, but got "+
 				"input.size(2)=%d.",
 				size[0], size[1], w.kernel[0], w.kernel[1], w.dilation[0], w.dilation[1], w.padding[0], w.padding[1], w.stride[0],
-				w.stride[1], counts[0], counts[1], counts[0]*counts[1], input.Size(2))})
+				w.stride[1], counts[0], counts[1], counts[0]*counts[1], input.Size(2)),
+		})
 	}
 	// A transposed convolution whose kernels each keep one element of the window
 	// puts every element at its place and adds.

@@ -27,8 +27,10 @@ func TestFuse(t *testing.T) {
 		x         *torch.Tensor
 	}{
 		"conv1d": {nn.NewConv1d(3, 4, 2, kw.Bias(false)), trained(nn.NewBatchNorm1d(4), 5, 4, 6), torch.Randn(2, 3, 7)},
-		"conv2d": {nn.NewConv2d(4, 6, 3, kw.Groups(2), kw.Stride(2)),
-			trained(nn.NewBatchNorm2d(6, kw.Affine(false)), 5, 6, 3, 3), torch.Randn(2, 4, 7, 7)},
+		"conv2d": {
+			nn.NewConv2d(4, 6, 3, kw.Groups(2), kw.Stride(2)),
+			trained(nn.NewBatchNorm2d(6, kw.Affine(false)), 5, 6, 3, 3), torch.Randn(2, 4, 7, 7),
+		},
 		"conv3d":            {nn.NewConv3d(2, 3, 2), trained(nn.NewBatchNorm3d(3, kw.Eps(0.1)), 5, 3, 2, 3, 3), torch.Randn(2, 2, 4, 4, 4)},
 		"conv_transpose2d":  {nn.NewConvTranspose2d(3, 5, 2), trained(nn.NewBatchNorm2d(5), 5, 5, 3, 3), torch.Randn(2, 3, 4, 4)},
 		"conv_transpose1d":  {nn.NewConvTranspose1d(3, 5, 2), trained(nn.NewBatchNorm1d(5), 5, 5, 3), torch.Randn(2, 3, 4)},

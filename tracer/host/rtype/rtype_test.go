@@ -44,8 +44,10 @@ func makeConfig(s *Slots) reflect.Type {
 		Name: "Third", Type: reflect.TypeFor[func(a, b, c, d, e, f, g, h, i, j float64, s ...string) (string, error)](),
 		Ifn: s.New(reflect.TypeFor[func(p unsafe.Pointer, a, b, c, d, e, f, g, h, i, j float64, s ...string) (string, error)](),
 			func(a []reflect.Value) []reflect.Value {
-				return []reflect.Value{reflect.ValueOf(fmt.Sprint(a[1].Float(), a[10].Float(), a[11])),
-					reflect.ValueOf(errors.New("e")).Convert(reflect.TypeFor[error]())}
+				return []reflect.Value{
+					reflect.ValueOf(fmt.Sprint(a[1].Float(), a[10].Float(), a[11])),
+					reflect.ValueOf(errors.New("e")).Convert(reflect.TypeFor[error]()),
+				}
 			}),
 	}})
 	return r
