@@ -282,21 +282,6 @@ func TestAListThatALaterLineRunsOver(t *testing.T) {
 	}
 }
 
-// A function of the math module on a number of the graph breaks where it checks it; other results
-// that are no tensors have no such check.
-func TestChecksOfNumbers(t *testing.T) {
-	f := Finding{Kind: Break, Code: "GB0208", Line: "if math.isnan(loss.item()):"}
-	for context, want := range map[string]string{
-		"example_value type: bool; op: call_function; target: <built-in function isnan>": "check-on-number",
-		"example_value type: int; op: call_method; target: get_device":                   "",
-	} {
-		f.Context = context
-		if row, _ := For(&f); row.ID != want {
-			t.Errorf("%s: row %q", context, row.ID)
-		}
-	}
-}
-
 // A list that is unpacked is numbers from there on; what is set at an index is one value.
 func TestAListThatIsUnpacked(t *testing.T) {
 	for line, want := range map[string]string{
@@ -332,6 +317,54 @@ func TestSizesOfParameters(t *testing.T) {
 		row, _ := For(&Finding{Kind: Recompile, Guard: breaks.SizeChanged, Name: name, Static: true})
 		if row.ID != want {
 			t.Errorf("%s: row %q, want %q", name, row.ID, want)
+		}
+	}
+}
+
+// What extends a list makes it grow as append does: its lengths are not few, and being empty at
+// first is not its only entry.
+func TestAListThatIsExtendedGrows(t *testing.T) {
+	for _, line := range []string{"self.done.extend(ret.tolist())", "self.done.insert(0, x)", "self.done.appendleft(x)"} {
+		for _, f := range []Finding{
+			{Kind: Recompile, Guard: breaks.LengthChanged, Name: "self.done", Expected: "6", Line: line},
+			{Kind: Recompile, Guard: breaks.ValueChanged, Name: "self.done", Expected: "false", Line: line},
+		} {
+			if row, _ := For(&f); row.ID != "list-grows" {
+				t.Errorf("%s, %s: row %q", line, f.Guard, row.ID)
+			}
+		}
+	}
+}
+
+// A number that is made outside to remove a break is an argument then, for which the function is
+// recompiled: what removes the break does not remove that.
+func TestANumberAcrossABreakIsAnArgumentThen(t *testing.T) {
+	const left = "unless the number is then an argument"
+	for _, f := range []Finding{
+		{Kind: Recompile, Guard: breaks.ValueChanged, Name: "lam", SetBy: "train.py:39", Expected: "0.34"},
+		{Kind: Recompile, Guard: breaks.ValueChanged, CutBy: "train.py:39", Expected: "24"},
+	} {
+		if text := textOf(t, &f); !has(text, left) {
+			t.Errorf("a number: %q", text)
+		}
+		if f.Expected = "False"; has(textOf(t, &f), left) {
+			t.Errorf("a flag: %q", textOf(t, &f))
+		}
+	}
+}
+
+// The questions of package math that torch has too give a tensor there, to choose with.
+func TestMathAsksForTheNumberOfATensor(t *testing.T) {
+	for line, want := range map[string]string{
+		"if not math.isfinite(loss):": "ask torch.isfinite",
+		"if math.isnan(x) or k > 3:":  "ask torch.isnan",
+		"y = math.isfinite(loss)":     "",
+		"if math.floor(loss) > 2:":    "",
+	} {
+		f := Finding{Kind: Break, Code: breaks.DataDependentOperator, Context: "aten._local_scalar_dense.default", Line: line}
+		row, ok := For(&f)
+		if want == "" && row.ID == "item-branch" || want != "" && (!ok || !has(row.Text(&f), want)) {
+			t.Errorf("%s: row %q", line, row.ID)
 		}
 	}
 }

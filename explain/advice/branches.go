@@ -61,15 +61,6 @@ var branches = []Row{
 			"with torch.where."),
 	},
 	{
-		ID: "check-on-number", Kind: Break, Effect: Removes,
-		Pattern: "a check of a number for nan or inf (math.isnan(loss.item())), once the number is an input of the graph",
-		When: func(f *Finding) bool {
-			return f.Code == nonTensorResult && has(f.Context, "function isnan>", "function isinf>", "function isfinite>")
-		},
-		Text: say("Check the number outside of the compiled function: before it where it is an argument, after it, on what it " +
-			"returns, where it is read out of a tensor."),
-	},
-	{
 		ID: "branch-leaves-loop", Kind: Break, Effect: Removes,
 		Pattern: "a loop is left, or a turn of it is cut short, by a tensor's value (if ...: break)",
 		When: func(f *Finding) bool {
@@ -188,9 +179,12 @@ var branches = []Row{
 		ID: "item-branch", Kind: Break, Effect: Removes,
 		Pattern: "a number read out of a tensor decides a branch in the same line",
 		When: func(f *Finding) bool {
-			return f.Code == breaks.TensorItem && readsInCondition(f.Line)
+			return f.Code == breaks.TensorItem && readsInCondition(f.Line) || asksMath(f) != ""
 		},
 		Text: func(f *Finding) string {
+			if name := asksMath(f); name != "" {
+				return "math." + name + " reads the number out of the tensor: ask torch." + name + ", which gives a tensor. " + bothSides
+			}
 			return "The number decides a branch: leave out " + reading(f.Line) + ". " + bothSides
 		},
 	},
@@ -355,10 +349,6 @@ var branches = []Row{
 		},
 	},
 }
-
-// nonTensorResult is a call of an operator, or of a function of the math module, whose result
-// is no tensor.
-const nonTensorResult = "GB0208"
 
 // bothSides is how a branch is written without one, and when it cannot be.
 const bothSides = "Compute both sides and choose with torch.where. A branch that raises, leaves a loop, draws random numbers, " +
@@ -566,4 +556,18 @@ func argumentsOf(rest string) string {
 		}
 	}
 	return rest
+}
+
+// asksMath names the question of package math that a condition asks of a tensor, isfinite, isnan
+// or isinf, which torch has as well; "" where it asks none.
+func asksMath(f *Finding) string {
+	if f.Code != breaks.DataDependentOperator || !has(f.Context, "_local_scalar_dense") || !opens(f.Line, "if", "elif") {
+		return ""
+	}
+	for _, name := range []string{"isfinite", "isnan", "isinf"} {
+		if has(orElse(f.Expr, f.Line), "math."+name+"(") {
+			return name
+		}
+	}
+	return ""
 }

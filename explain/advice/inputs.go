@@ -131,7 +131,7 @@ var inputs = []Row{
 				"follows from the graph break at %s: %s is handed across it to the rest of the function; what removes that break "+
 					"removes this",
 				f.CutBy, orElse(f.Name, "what changed"),
-			)
+			) + unlessPassedIn(f)
 		},
 	},
 	{
@@ -162,7 +162,8 @@ var inputs = []Row{
 		Pattern: "a value changes that the line of a graph break sets (start = time.time())",
 		When:    func(f *Finding) bool { return f.SetBy != "" && !beginning(f) },
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s is set by the call that breaks the graph at %s: what removes that break removes this", f.Name, f.SetBy)
+			return fmt.Sprintf("%s is set by the call that breaks the graph at %s: what removes that break removes this", f.Name, f.SetBy) +
+				unlessPassedIn(f)
 		},
 	},
 	{
@@ -624,3 +625,12 @@ func marking(size string) string {
 
 // ofParameter reports whether a tensor is a parameter of a module, as guards name it.
 func ofParameter(name string) bool { return has(name, "._parameters[") }
+
+// unlessPassedIn says of a number that crosses a graph break, or that its line gives, what is
+// left where the break is removed by making the number outside: an argument that is a number.
+func unlessPassedIn(f *Finding) string {
+	if _, err := strconv.ParseFloat(f.Expected, 64); err != nil || !slices.Contains(valueKinds, f.Guard) {
+		return ""
+	}
+	return ", unless the number is then an argument, for which the function is recompiled, too"
+}

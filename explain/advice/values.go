@@ -529,7 +529,7 @@ func filledBy(f *Finding) bool {
 func fills(line, name string) bool {
 	line = strings.TrimSpace(sameQuotes(line))
 	name = sameLast(line, sameQuotes(name))
-	if strings.Contains(line, name+".append(") {
+	if appended(line, name) {
 		return true
 	}
 	rest, ok := strings.CutPrefix(line, name+"[")
@@ -595,7 +595,7 @@ func bare(name string) string {
 // appended reports whether a line appends to the list name, or to one that it takes out of
 // the dict which holds that list.
 func appended(line, name string) bool {
-	if has(line, name+".append(") {
+	if has(line, name+".append(", name+".extend(", name+".insert(", name+".appendleft(") {
 		return true
 	}
 	at := strings.LastIndexByte(name, '[')

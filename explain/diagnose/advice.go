@@ -33,7 +33,8 @@ func FixBreakAt(b *explain.Break, engine string, loop bool, src *explain.Source)
 		return withLines(b, goBreak(b))
 	}
 	if b.Noise {
-		return explain.Fix{Text: "inside torch or the standard library: there is no line of yours to change"}
+		return explain.Fix{Text: "inside torch or the standard library: it goes where the call that leads there is left outside " +
+			"of the compiled function"}
 	}
 	f := breakFinding(b)
 	f.InLoop = loop
@@ -340,7 +341,7 @@ func argumentName(rc *explain.Recompile, g *explain.GuardFailure) string {
 	if _, _, resumed := explain.ResumedFunction(rc.Compile.Frame.Name); resumed || rc.Compile.Frame.Parent != nil {
 		if g.Kind == breaks.SizeChanged || g.Kind == breaks.StrideChanged || g.Kind == breaks.RankChanged ||
 			g.Kind == breaks.DtypeChanged ||
-			g.Kind == breaks.ValueChanged && strings.Contains(name, "[") {
+			g.Kind == breaks.ValueChanged && strings.Contains(name, "[") && !strings.HasPrefix(name, "self.") {
 			return ""
 		}
 	}

@@ -211,9 +211,7 @@ func RecompileFinding(rc *explain.Recompile, x *explain.TraceFacts) *advice.Find
 		f.Reachable = false
 	}
 	fl := rc.Compile.Failure
-	if f.Limit = rc.Compile.Status == explain.Limit; f.Limit {
-		f.FilledBy, f.FilledTimes, f.Before = filledLimit(rc, g)
-	}
+	f.Limit = rc.Compile.Status == explain.Limit
 	if f.Failed = rc.Compile.Status == explain.Failed && (fl == nil || fl.Type != explain.RecompileError); !f.Failed {
 		numberFacts(f, rc, g, x)
 	}
@@ -284,37 +282,6 @@ func changesOften(fr *explain.Frame, g *explain.GuardFailure) bool {
 		}
 	}
 	return false
-}
-
-// filledLimit is what at least half of a function's recompiles before one that reaches the limit
-// are due to, where that is another cause, with how many those are, and how many there were.
-func filledLimit(rc *explain.Recompile, g *explain.GuardFailure) (by string, times, before int) {
-	count := map[explain.CauseKey]int{}
-	var most *explain.GuardFailure
-	for _, c := range rc.Compile.Frame.Compiles {
-		if c == rc.Compile {
-			break
-		}
-		if c.Recompile == nil || len(c.Recompile.Failures) == 0 {
-			continue
-		}
-		o := &c.Recompile.Failures[0]
-		key := explain.KeyOf(o)
-		if before, count[key] = before+1, count[key]+1; most == nil || count[key] > count[explain.KeyOf(most)] {
-			most = o
-		}
-	}
-	if most == nil || explain.KeyOf(most) == explain.KeyOf(g) || 2*count[explain.KeyOf(most)] < before {
-		return "", 0, 0
-	}
-	by = explain.PlainSource(most.Source)
-	if by == "" || strings.Contains(by, "___") {
-		return "", 0, 0
-	}
-	if most.Pos.File != "" && !explain.FrameworkFile(most.Pos.File) {
-		by += " (" + ShortPlace(most.Pos.File, most.Pos.Line) + ")"
-	}
-	return by, count[explain.KeyOf(most)], before
 }
 
 // manyValues says whether what a guard is about has had four values or more: entries were left
@@ -547,8 +514,16 @@ func numberFacts(f *advice.Finding, rc *explain.Recompile, g *explain.GuardFailu
 	}
 	symbols := x.Symbols[withoutAttempt(rc.Compile.ID)]
 	for _, s := range symbols {
-		if explain.PlainSource(s.Source) == source || strings.Contains(source, "("+explain.PlainSource(s.Source)+" ") {
-			state, at := numberState(rc.Compile, s)
+		name, state, at := explain.PlainSource(s.Source), advice.Unknown, logs.Pos{}
+		if name == source || strings.Contains(source, "("+name+" ") || computedOf(source, name) {
+			state, at = numberState(rc.Compile, s)
+		}
+		if computed := name != source && computedOf(source, name); computed && state == advice.Constant {
+			f.Name = name // the number itself is needed, on the side of the branch that this call takes
+		} else if computed && !strings.Contains(source, "("+name+" ") {
+			state = advice.Unknown
+		}
+		if state != advice.Unknown {
 			f.Number = state
 			if at.File != "" {
 				f.NumberPlace, f.NumberLine = ShortPlace(at.File, at.Line), at.Code
@@ -585,6 +560,18 @@ func numberFacts(f *advice.Finding, rc *explain.Recompile, g *explain.GuardFailu
 	if !f.Static {
 		f.Changed, f.Partial = []string{f.Name + ", " + strconv.Itoa(g.Dim)}, true
 	}
+}
+
+// computedOf says whether a guard is on an expression that a number is part of, as
+// ((1 + self.steps) % 4): on the side of a branch that a call takes, another line may need the
+// number as a constant.
+func computedOf(guarded, name string) bool {
+	at := strings.Index(guarded, name)
+	if name == "" || at <= 0 || guarded[0] != '(' || strings.Contains(name, "size()") {
+		return false
+	}
+	end := at + len(name)
+	return strings.IndexByte(" (", guarded[at-1]) >= 0 && end < len(guarded) && strings.IndexByte(" )", guarded[end]) >= 0
 }
 
 // hidden says whether a tensor is one of what an object keeps, which no caller passes and so

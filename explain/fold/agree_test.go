@@ -134,13 +134,13 @@ var programFacts = map[string][]programFact{
 		{"GB0149", 21, "noisy", 1, "functorch", "torch.func"}, // called by grad, which runs eagerly
 		{"GB0170", 36, "one", 2, "branch on a tensor", "torch.where"},
 		{"GB0149", 35, "one", 1, "functorch", "torch.func"},
-		{"GB0264", 108, "__init__", 1, "Parameter", "no line of yours"}, // of torch/nn
+		{"GB0264", 108, "__init__", 1, "Parameter", "the call that leads there"}, // of torch/nn
 		{breaks.SizeChanged, 0, "per_sample", 1, "xs dim 0, expected 3, actual 5", "mark_dynamic(xs, 0)"},
 	},
 	"operators": {
 		{"GB0059", 49, "forward", 2, "print call", "Print outside"},
 		{"GB0059", 100, "part", 1, "print call", "Print outside"},
-		{"GB0036", 877, "__call__", 1, "data-dependent output shape", "no line of yours"}, // a custom operator's, within torch
+		{"GB0036", 877, "__call__", 1, "data-dependent output shape", "the call that leads there"}, // a custom operator's, within torch
 		{breaks.TypeChanged, 0, "forward", 1, "self, expected __main__.Deep", "several classes"},
 	},
 	"strict": {
@@ -153,7 +153,7 @@ var programFacts = map[string][]programFact{
 		{"GB0170", 27, "topk_loop", 1, "branch on a tensor", "compile the loop's body"}, // in a loop
 		{"GB7000", 27, "topk_loop", 1, "inside a loop", "move the loop's body"},
 		{"GB0291", 47, "out", 1, "logging", "Log outside"},
-		{"GB0291", 1488, "info", 1, "logging", "no line of yours"}, // of the standard library
+		{"GB0291", 1488, "info", 1, "logging", "the call that leads there"}, // of the standard library
 		{"GB0036", 63, "uniq", 1, "data-dependent output shape", "capture_dynamic_output_shape_ops"},
 		{"GB0170", 68, "nanfix", 1, "branch on a tensor", "repairs them, choose with torch.where"},
 		{"GB0170", 88, "early", 1, "branch on a tensor", "compile the loop's body"},
@@ -196,14 +196,14 @@ var programFacts = map[string][]programFact{
 	},
 	"train_small": {
 		{"GB0170", 15, "loss_fn", 2, "branch on a tensor", "torch.where"},
-		{"GB0025", 78, "_use_grad", 2, "explicit graph break", "no line of yours"}, // of torch/optim
+		{"GB0025", 78, "_use_grad", 2, "explicit graph break", "the call that leads there"}, // of torch/optim
 		{breaks.SizeChanged, 0, "forward", 1, "x dim 0, expected 16, actual 9", "mark_dynamic(x, 0)"},
 		{breaks.SizeChanged, 0, "loss_fn", 1, "o dim 0, expected 16, actual 9", "mark_dynamic(o, 0)"},
 	},
 	"ddp_train": {
 		{"GB0059", 11, "forward", 2, "print call", "Print outside"},
-		{"GB0007", 105, "__init__", 4, "skipped function", "no line of yours"},        // of contextlib
-		{"GB0156", 1779, "_pre_forward", 4, "unsupported method", "no line of yours"}, // of torch/nn/parallel
+		{"GB0007", 105, "__init__", 4, "skipped function", "the call that leads there"},        // of contextlib
+		{"GB0156", 1779, "_pre_forward", 4, "unsupported method", "the call that leads there"}, // of torch/nn/parallel
 		{breaks.SizeChanged, 0, "forward", 2, "x dim 0, expected 8, actual 6", "mark_dynamic(x, 0)"},
 		{breaks.SizeChanged, 0, "inner", 2, "args[0] dim 0, expected 8, actual 6", ""}, // nothing of DDP's own wrapper is compiled
 		{

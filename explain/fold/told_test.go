@@ -133,3 +133,51 @@ func TestAVariableOfTheFunctionAround(t *testing.T) {
 		t.Errorf("row %s of %q", row.ID, f.Name)
 	}
 }
+
+// TestANumberThatOneSideOfABranchNeeds: the guard that fails is on what the branch computes of the
+// number, and on the side that the call takes another line needs the number as a constant.
+func TestANumberThatOneSideOfABranchNeeds(t *testing.T) {
+	at := logs.Pos{File: "/w/tab.py", Line: 109, Code: `print(f"step {self.steps}")`}
+	for _, c := range []struct{ specialised, row string }{{"7", "number-in-text"}, {"", "number-range"}} {
+		comp := &explain.Compile{Frame: &explain.Frame{Name: "on_batch_end"}}
+		guard := explain.GuardFailure{
+			Kind: breaks.AttributeChanged, Source: "((1 + self.steps) % 4)", Expected: "!= 0", Text: "((1 + self.steps) % 4) != 0",
+			Pos: logs.Pos{File: "/w/tab.py", Line: 108, Code: "if self.steps % 4 == 0:"},
+		}
+		symbol := &explain.Symbol{Name: "s1", Source: "L['self'].steps", Specialized: c.specialised, Pos: at}
+		x := &explain.TraceFacts{Any: true, Symbols: map[explain.ID][]*explain.Symbol{comp.ID: {symbol}}}
+		f := diagnose.RecompileFinding(recompileOf(comp, guard), x)
+		if row, _ := advice.For(f); row.ID != c.row {
+			t.Errorf("specialised to %q: row %q, want %s", c.specialised, row.ID, c.row)
+		}
+	}
+}
+
+// TestANumberThatLaterEntriesHave: an input in one entry, and a constant of each that follows on
+// the other side of a branch.
+func TestANumberThatLaterEntriesHave(t *testing.T) {
+	guard := explain.GuardFailure{Source: "L['step']", Kind: breaks.ValueChanged, Expected: "3"}
+	for later, want := range map[string]string{"number-in-text": "number-in-text", "number-branch": "number-branch"} {
+		fr := recompiled("f", guard, guard)
+		fr.Compiles[1].Recompile.Fix = explain.Fix{Text: "an entry for each outcome is normal", Row: "number-branch", Settled: true}
+		fr.Compiles[2].Recompile.Fix = explain.Fix{Text: "later", Row: later, Settled: later == "number-branch"}
+		if causes := diagnose.Causes(fr); len(causes) != 1 || causes[0].Fix.Row != want {
+			t.Errorf("%s: %+v", later, causes[0].Fix)
+		}
+	}
+}
+
+// TestWhatAnObjectKeepsDoesNotCrossTheBreak: an element of what self keeps is asked for after a
+// break, and its change is left when that break is gone; what the break hands on has no name.
+func TestWhatAnObjectKeepsDoesNotCrossTheBreak(t *testing.T) {
+	for source, want := range map[string]string{"L['self'].stats['pg']": "list-grows", "L['out'][0]": "after-break"} {
+		fr := &explain.Frame{Name: "torch_dynamo_resume_in_loss_at_134", Pos: logs.Pos{File: "/w/rl.py", Line: 134}}
+		fr.Parent = &explain.Frame{Name: "loss", Pos: logs.Pos{File: "/w/rl.py", Line: 121}}
+		line := logs.Pos{File: "/w/rl.py", Line: 138, Code: `self.stats["pg"].append(pg.item())`}
+		guard := explain.GuardFailure{Kind: breaks.ValueChanged, Source: source, Expected: "false", Pos: line}
+		f := diagnose.RecompileFinding(recompileOf(&explain.Compile{Frame: fr}, guard), &explain.TraceFacts{Any: true})
+		if row, _ := advice.For(f); row.ID != want {
+			t.Errorf("%s: row %q, want %s", source, row.ID, want)
+		}
+	}
+}
