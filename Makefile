@@ -1,4 +1,4 @@
-# The targets of a developer's day. `make check` is what CI checks.
+# The targets of a developer's day. CI runs .ci/run.
 
 GO      ?= go
 PKGS    ?= ./...
@@ -22,7 +22,7 @@ run: build
 test:
 	$(GO) test $(PKGS)
 
-## check: formatting, vet, linters, tidy modules, clean generated files, a build for arm64
+## check: formatting, vet, linters, tidy modules, a build for arm64 (tests find stale generated files)
 check: lint
 	$(GO) vet $(PKGS)
 	@test -z "$$($(TOOL) gofumpt -l $$(git ls-files '*.go' | grep -v -e testdata -e /sym_ -e /zz_))" || \

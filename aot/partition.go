@@ -76,7 +76,7 @@ func (j *joint) partition() *parts {
 			save(n)
 		}
 	}
-	sizes := j.sizesBehind(late, need, saved)
+	sizes := j.hiddenSizes(late, need, saved)
 	p.forward = j.forwardGraph(late, saved, sizes)
 	p.backward = j.backwardGraph(late, need, saved, sizes, p)
 	p.saved = len(saved) + len(sizes)

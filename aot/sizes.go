@@ -9,8 +9,8 @@ import (
 // This file finds the sizes that a backward graph computes with and that none of
 // its inputs shows: the forward graph hands them over as numbers.
 
-// sizesBehind lists them, in the order of their first use.
-func (j *joint) sizesBehind(late, need map[*graph.Node]bool, saved []*graph.Node) []*sym.Symbol {
+// hiddenSizes lists them, in the order of their first use.
+func (j *joint) hiddenSizes(late, need map[*graph.Node]bool, saved []*graph.Node) []*sym.Symbol {
 	shown := map[*sym.Symbol]bool{}
 	show := func(n *graph.Node) {
 		m, ok := n.Meta.(*ops.TensorMeta)

@@ -31,7 +31,7 @@ func (x *executable) interpreted(in []torch.Value) []torch.Value {
 			x.prof.since(slot+i, start) // an interpreter has the time for a clock
 		}
 	}
-	f.withPrologue(in, func(i int) { kernels(&x.prog.Prologue[i], x.prof.onceAt[i]) })
+	f.withPrologue(in, func(i int) { kernels(&x.prog.Prologue[i], x.prof.hoistedAt[i]) })
 	for i := range x.prog.Steps {
 		st := &x.prog.Steps[i]
 		if st.Extern != nil {

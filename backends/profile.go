@@ -22,15 +22,15 @@ const (
 
 // profile is what the runs of a program took.
 type profile struct {
-	graph   string
-	slots   []slot // [] /* kernel in the order of the steps, then of the prologue */
-	at      []int  // [] /* step */ its first slot
-	onceAt  []int  // [] /* step of the prologue */ the same
-	runs    atomic.Int64
-	packed  atomic.Int64 // runs of the prologue
-	always  bool         // every run is timed
-	written int64        // timed runs at the last record; under Set.profiled
-	gone    atomic.Bool  // nobody can run the program any more
+	graph     string
+	slots     []slot // [] /* kernel in the order of the steps, then of the prologue */
+	at        []int  // [] /* step */ its first slot
+	hoistedAt []int  // [] /* step of the prologue */ the same
+	runs      atomic.Int64
+	packed    atomic.Int64 // runs of the prologue
+	always    bool         // every run is timed
+	written   int64        // timed runs at the last record; under Set.profiled
+	gone      atomic.Bool  // nobody can run the program any more
 }
 
 // slot is one kernel. Its first run meets cold caches and untouched memory and
@@ -53,7 +53,7 @@ func newProfile(p *inductor.Program) *profile {
 		return at
 	}
 	pr.at = add(p.Steps, false)
-	pr.onceAt = add(p.Prologue, true)
+	pr.hoistedAt = add(p.Prologue, true)
 	return pr
 }
 

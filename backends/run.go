@@ -412,7 +412,7 @@ type packedKey struct {
 // prologue provides the packed buffers: those of the last call when the
 // parameters are unchanged, else new ones.
 func (f *frame) prologue(in []torch.Value) {
-	f.withPrologue(in, func(i int) { f.segment(&f.x.prog.Prologue[i], f.x.prof.onceAt[i]) })
+	f.withPrologue(in, func(i int) { f.segment(&f.x.prog.Prologue[i], f.x.prof.hoistedAt[i]) })
 }
 
 // withPrologue is prologue with a way to run its i-th step.

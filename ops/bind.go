@@ -225,7 +225,7 @@ func Bind(op *Op, pos []Arg, kw map[string]Arg) ([]Arg, error) {
 			if err := pointsOfTensors(op, pos); err != nil {
 				return nil, err
 			}
-			return nil, &BindError{op.Name, misfit(p, i, a)}
+			return nil, &BindError{op.Name, mismatch(p, i, a)}
 		}
 		out[i] = v
 	}
@@ -497,8 +497,8 @@ func toTensors(a Arg, holes bool) (Arg, bool) {
 	return nil, false
 }
 
-// misfit says why a is no value of parameter i.
-func misfit(p *Param, i int, a Arg) string {
+// mismatch says why a is no value of parameter i.
+func mismatch(p *Param, i int, a Arg) string {
 	list, _ := a.([]Value)
 	if at := slices.IndexFunc(list, func(v Value) bool { return isNil(v) }); at >= 0 {
 		return fmt.Sprintf("expected Tensor as element %d in argument %d, but got NoneType", at, i)

@@ -53,7 +53,7 @@ func call(row *ops.Op, args []ops.Arg, tape bool) []Value {
 	c := &ops.Call{Op: row, Args: args}
 	outs := compose(c, tape && wantsGrad(row, args))
 	if row.Tags.Has(ops.TagView) || row.Tags.Has(ops.TagMaybeView) {
-		noteBirth(row, args, outs, tape)
+		setViewMeta(row, args, outs, tape)
 	}
 	return outs
 }

@@ -122,12 +122,12 @@ func (t *Tensor) Storage() *Storage { return (*Storage)(t.array.Storage) }
 func CallUntaped(op ops.ID, args []ops.Arg) []Value { return call(ops.Get(op), args, false) }
 
 // CallUnrecorded is Call of an operator whose gradient nobody wants: nothing goes on
-// the tape, but views count as taken in the mode of the goroutine (see birth).
+// the tape, but views count as taken in the mode of the goroutine (see viewMeta).
 func CallUnrecorded(op ops.ID, args []ops.Arg) []Value {
 	row := ops.Get(op)
 	outs := call(row, args, false)
 	if row.Tags.Has(ops.TagView) || row.Tags.Has(ops.TagMaybeView) {
-		noteBirth(row, args, outs, GradEnabled())
+		setViewMeta(row, args, outs, GradEnabled())
 	}
 	return outs
 }

@@ -20,7 +20,7 @@ func reshapeInPlace(f *ops.Op, self *Tensor, args []ops.Arg, tape bool) *Tensor 
 		checkInPlaceGrad(self)
 	}
 	before := FromStorage((*Storage)(self.array.Storage), self.array.DType, self.array.Shape, self.array.Stride, self.array.Offset)
-	before.array.Device, before.base, before.seen, before.born = self.array.Device, self.base, self.seen, self.born
+	before.array.Device, before.base, before.seen, before.viewMeta = self.array.Device, self.base, self.seen, self.viewMeta
 	v := call(f, append([]ops.Arg{alias(self, before)}, args[1:]...), tape)[0].(*Tensor)
 	self.array.Shape, self.array.Stride, self.array.Offset = v.array.Shape, v.array.Stride, v.array.Offset
 	if tape {

@@ -55,10 +55,10 @@ type Tensor struct {
 	// base is the tensor whose memory a view looks at, and seen the version of
 	// the storage for which fn is right: an in-place change through another
 	// view makes fn stale.
-	base  *Tensor
-	seen  uint64
-	born  birth
-	hooks []*hook
+	base     *Tensor
+	seen     uint64
+	viewMeta viewMeta
+	hooks    []*hook
 	// keepGrad asks Backward to store the gradient of a tensor that is no leaf.
 	keepGrad bool
 

@@ -12,7 +12,7 @@ import (
 func packs(g *generator) {
 	for _, w := range widths {
 		packRows(g, w)
-		packTurned(g, w)
+		packTransposed(g, w)
 		packRuns(g, w)
 	}
 	fetch(g)
@@ -65,9 +65,9 @@ func packRows(g *generator, w width) {
 	g.RET()
 }
 
-// packTurned transposes: a lane of a sliver is contiguous along the depth.
-func packTurned(g *generator, w width) {
-	g.function("packTurned"+w.String(), "func(dst, src *float32, stride, k, n, width int)",
+// packTransposed transposes: a lane of a sliver is contiguous along the depth.
+func packTransposed(g *generator, w width) {
+	g.function("packTransposed"+w.String(), "func(dst, src *float32, stride, k, n, width int)",
 		"transposes n rows of k numbers, stride bytes apart, into k rows of width bytes.")
 	dst, src, stride, k, n, to := g.arg("dst"), g.arg("src"), g.arg("stride"), g.arg("k"), g.arg("n"), g.arg("width")
 	loop, done := g.label("loop"), g.label("done")

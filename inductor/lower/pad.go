@@ -32,7 +32,7 @@ func (c *call) padded(mode string) error {
 			if v, known := size.IsConst(); known && v <= 0 {
 				return c.extern(ir.ReasonArgs)
 			}
-			x = x.part(d, region{sym.Const(max(-lo, 0)), size, sym.Const(1)})
+			x = x.part(d, span{sym.Const(max(-lo, 0)), size, sym.Const(1)})
 		}
 		if lo > 0 || hi > 0 {
 			before[d] = max(lo, 0)

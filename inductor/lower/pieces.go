@@ -12,11 +12,11 @@ import (
 // This file lowers what puts a tensor together from pieces: one loop node
 // writes each piece, the pieces do not overlap.
 
-// region is a range of one dimension.
-type region struct{ start, size, step sym.Int }
+// span is a range of one dimension.
+type span struct{ start, size, step sym.Int }
 
-// part is the region of t along dim as a tensor of its own.
-func (t *tensor) part(dim int, r region) *tensor {
+// part is the span of t along dim as a tensor of its own.
+func (t *tensor) part(dim int, r span) *tensor {
 	v := *t
 	v.shape = append([]sym.Int{}, t.shape...)
 	v.stride = append([]sym.Int{}, t.stride...)
@@ -51,7 +51,7 @@ func cat(c *call) error {
 		if rank > 1 && len(t.shape) == 1 && sym.Is(t.shape[0], 0) { // an empty list of numbers fits everywhere
 			continue
 		}
-		c.fill(out.part(dim, region{at, t.shape[dim], sym.Const(1)}), t)
+		c.fill(out.part(dim, span{at, t.shape[dim], sym.Const(1)}), t)
 		at = sym.Add(at, t.shape[dim])
 	}
 	return nil
@@ -178,7 +178,7 @@ func (c *call) sliceBounds(n int64) (start, end, step int64, ok bool) {
 // scatterParts writes src over the slice and self over what the slice leaves.
 func (c *call) scatterParts(self, src *tensor, dim int, n, start, count, step int64) {
 	out := c.bindResult()
-	write := func(from *tensor, to region, fromSelf bool) {
+	write := func(from *tensor, to span, fromSelf bool) {
 		if sym.Is(to.size, 0) {
 			return
 		}
@@ -187,8 +187,8 @@ func (c *call) scatterParts(self, src *tensor, dim int, n, start, count, step in
 		}
 		c.fill(out.part(dim, to), from)
 	}
-	r := func(start, size, step int64) region {
-		return region{sym.Const(start), sym.Const(size), sym.Const(step)}
+	r := func(start, size, step int64) span {
+		return span{sym.Const(start), sym.Const(size), sym.Const(step)}
 	}
 	if count == 0 {
 		write(self, r(0, n, 1), true)

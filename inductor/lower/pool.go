@@ -87,12 +87,12 @@ func (c *call) frame(out, x *tensor, before, after []sym.Int, fill float64) {
 	rest := out
 	for d := range out.shape {
 		n := rest.shape[d]
-		for _, r := range []region{{sym.Int{}, before[d], one}, {sym.Sub(n, after[d]), after[d], one}} {
+		for _, r := range []span{{sym.Int{}, before[d], one}, {sym.Sub(n, after[d]), after[d], one}} {
 			if !sym.Is(r.size, 0) {
 				c.fillNumber(rest.part(d, r), fill)
 			}
 		}
-		rest = rest.part(d, region{before[d], x.shape[d], one})
+		rest = rest.part(d, span{before[d], x.shape[d], one})
 	}
 	c.fill(rest, x)
 }

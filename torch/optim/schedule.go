@@ -234,3 +234,46 @@ func NewLinearLR(o Optimizer, opts ...torch.Option) *Scheduler {
 		return now * (1 + (to-from)/(n*from+(e-1)*(to-from)))
 	})
 }
+
+// This file is the further schedulers: those that combine others, restart, or
+// wait for a measure to stop falling.
+
+// NewConstantLR multiplies the first learning rate by factor for total_iters
+// epochs. Options: kw.Factor(1.0/3), kw.TotalIters(5).
+func NewConstantLR(o Optimizer, opts ...torch.Option) *Scheduler {
+	v := epochOption("ConstantLR", opts, map[string]float64{"factor": 1.0 / 3, "total_iters": 5})
+	return newScheduler("ConstantLR", o, v, func(s *Scheduler, _, now float64) float64 {
+		switch float64(s.epoch) {
+		case 0:
+			return now * v["factor"]
+		case v["total_iters"]:
+			return now * (1 / v["factor"])
+		}
+		return now
+	})
+}
+
+// NewPolynomialLR goes to zero in total_iters epochs along a power. Options:
+// kw.TotalIters(5), kw.Power(1).
+func NewPolynomialLR(o Optimizer, opts ...torch.Option) *Scheduler {
+	v := epochOption("PolynomialLR", opts, map[string]float64{"total_iters": 5, "power": 1})
+	n := v["total_iters"]
+	return newScheduler("PolynomialLR", o, v, func(s *Scheduler, _, now float64) float64 {
+		e := float64(s.epoch)
+		if s.initial || s.epoch == 0 || e > n {
+			return now
+		}
+		return now * math.Pow((1-e/n)/(1-(e-1)/n), v["power"])
+	})
+}
+
+// NewMultiplicativeLR multiplies the learning rate by factor(epoch) every epoch.
+func NewMultiplicativeLR(o Optimizer, factor func(epoch int) float64, opts ...torch.Option) *Scheduler {
+	v := epochOption("MultiplicativeLR", opts, map[string]float64{})
+	return newScheduler("MultiplicativeLR", o, v, func(s *Scheduler, _, now float64) float64 {
+		if s.initial || s.epoch == 0 {
+			return now
+		}
+		return now * factor(s.epoch)
+	})
+}

@@ -165,3 +165,24 @@ func scaleOf(mode string, gamma float64) (scale func(x float64) float64, of stri
 	}
 	panic(&torch.Error{Op: "CyclicLR", Kind: "ValueError", Msg: "mode is invalid and scale_fn is None"})
 }
+
+// NewCosineAnnealingWarmRestarts goes down along a cosine in t0 epochs, starts
+// again, and each time takes t_mult times as long. Options: kw.TMult(1),
+// kw.EtaMin(0).
+func NewCosineAnnealingWarmRestarts(o Optimizer, t0 int, opts ...torch.Option) *Scheduler {
+	v := epochOption("CosineAnnealingWarmRestarts", opts, map[string]float64{"t_mult": 1, "eta_min": 0})
+	if v["last_epoch"] >= 0 { // PyTorch's begins at another place of the curve
+		panic(&torch.Error{
+			Op: "CosineAnnealingWarmRestarts", Kind: "NotImplementedError",
+			Msg: "CosineAnnealingWarmRestarts: last_epoch is not supported; LoadStateDict goes on where a scheduler was",
+		})
+	}
+	low := v["eta_min"]
+	return newScheduler("CosineAnnealingWarmRestarts", o, v, func(s *Scheduler, base, _ float64) float64 {
+		at, length := s.epoch, t0
+		for at >= length {
+			at, length = at-length, length*int(v["t_mult"])
+		}
+		return low + (base-low)*(1+math.Cos(math.Pi*float64(at)/float64(length)))/2
+	})
+}

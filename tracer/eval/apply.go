@@ -130,7 +130,7 @@ func (tr *Trace) beginBackward(in *ssa.Call) {
 	a.constant = *(*[]bool)(tr.addr(args[3]))
 	tr.checkResults(a)
 	cl := tr.In.ClosureOf(tr.addr(args[4]))
-	notes := tr.freeTracked(&ssa.CallCommon{Value: args[4]}, cl.Fn, cl.Free)
+	tracked := tr.freeTracked(&ssa.CallCommon{Value: args[4]}, cl.Fn, cl.Free)
 	a.forward, a.spans = tr.Graph.Last(), len(tr.mem.spans)
 	grads := tr.standIns(a)
 	tr.skip()
@@ -139,10 +139,10 @@ func (tr *Trace) beginBackward(in *ssa.Call) {
 	tr.backing(param.Type(), f.Addr(param))
 	sh := &shadow{
 		frame: f, initial: -1, tracked: map[ssa.Value]*value.Tracked{param: nil},
-		assigned: map[ssa.Value]bool{param: true}, free: notes, backward: true,
+		assigned: map[ssa.Value]bool{param: true}, free: tracked, backward: true,
 	}
 	for i, fv := range cl.Fn.FreeVars {
-		sh.tracked[fv] = notes[i]
+		sh.tracked[fv] = tracked[i]
 	}
 	tr.shadows = append(tr.shadows, sh)
 }
@@ -150,11 +150,11 @@ func (tr *Trace) beginBackward(in *ssa.Call) {
 // readInputs reads what the function was given.
 func (a *application) readInputs(tr *Trace, v ssa.Value) {
 	e := value.ElemType(v.Type())
-	places, notes := tr.elemValues(e, *(*value.SliceHeader)(tr.addr(v)), tr.tracked(v))
+	places, tracked := tr.elemValues(e, *(*value.SliceHeader)(tr.addr(v)), tr.tracked(v))
 	for i, p := range places {
 		var n *graph.Node
 		if t := *(**torch.Tensor)(p); t != nil {
-			n = tr.nodeOf(t, notes[i])
+			n = tr.nodeOf(t, tracked[i])
 		}
 		a.inputs = append(a.inputs, n)
 	}
@@ -219,14 +219,14 @@ func gradPlaceholder(m *ops.TensorMeta) *graph.Node {
 // endBackward takes the gradients that Backward returns and makes the node.
 func (tr *Trace) endBackward(in *ssa.Return) {
 	a, v := tr.applying, in.Results[0]
-	places, notes := tr.elemValues(value.ElemType(v.Type()), *(*value.SliceHeader)(tr.addr(v)), tr.tracked(v))
+	places, tracked := tr.elemValues(value.ElemType(v.Type()), *(*value.SliceHeader)(tr.addr(v)), tr.tracked(v))
 	grads := make([]*graph.Node, len(places))
 	for i, p := range places {
 		t := *(**torch.Tensor)(p)
 		if t == nil || a.inputs[i] == nil {
 			continue
 		}
-		grads[i] = tr.nodeOf(t, notes[i])
+		grads[i] = tr.nodeOf(t, tracked[i])
 		x, g := a.inputs[i].TensorMeta(), grads[i].TensorMeta()
 		if !x.DType.IsFloat() {
 			grads[i] = nil // nobody asks for it

@@ -93,8 +93,8 @@ func (tr *Trace) inline(in *ssa.Call, fn *ssa.Function, free []unsafe.Pointer) {
 		natives{tr}.native(in, originName(fn))
 		return
 	}
-	args, notes := tr.arguments(&in.Call, fn)
-	freeNotes := tr.freeTracked(&in.Call, fn, free)
+	args, tracked := tr.arguments(&in.Call, fn)
+	freeTracked := tr.freeTracked(&in.Call, fn, free)
 	tr.exec()
 	top := tr.th.Top()
 	if top == tr.top().frame { // the host ran it natively (an intrinsic)
@@ -105,29 +105,29 @@ func (tr *Trace) inline(in *ssa.Call, fn *ssa.Function, free []unsafe.Pointer) {
 		sh.apply = in
 	}
 	for i, p := range args {
-		sh.tracked[p] = notes[i]
+		sh.tracked[p] = tracked[i]
 		sh.assigned[p] = true
 	}
 	for i, fv := range fn.FreeVars {
-		sh.tracked[fv] = freeNotes[i]
+		sh.tracked[fv] = freeTracked[i]
 	}
-	sh.free = freeNotes
+	sh.free = freeTracked
 	tr.shadows = append(tr.shadows, sh)
 }
 
 // arguments pairs the callee's parameters with what is tracked of what is passed.
 func (tr *Trace) arguments(c *ssa.CallCommon, fn *ssa.Function) ([]*ssa.Parameter, []*value.Tracked) {
-	var notes []*value.Tracked
+	var tracked []*value.Tracked
 	if c.IsInvoke() {
-		notes = append(notes, tr.receiverTracked(c))
+		tracked = append(tracked, tr.receiverTracked(c))
 	}
 	for _, a := range c.Args {
-		notes = append(notes, tr.tracked(a))
+		tracked = append(tracked, tr.tracked(a))
 	}
-	if len(notes) != len(fn.Params) {
+	if len(tracked) != len(fn.Params) {
 		breakAt(breaks.DynamicCall, "%s", tr.codeOf(tr.th.Top().Instr()))
 	}
-	return fn.Params, notes
+	return fn.Params, tracked
 }
 
 // receiverTracked is what is tracked of the value inside the interface of an invoke.
@@ -147,9 +147,9 @@ func (tr *Trace) receiverTracked(c *ssa.CallCommon) *value.Tracked {
 
 // freeTracked is what is tracked of the bound variables of the closure that is called.
 func (tr *Trace) freeTracked(c *ssa.CallCommon, fn *ssa.Function, free []unsafe.Pointer) []*value.Tracked {
-	notes := make([]*value.Tracked, len(fn.FreeVars))
-	if len(notes) == 0 {
-		return notes
+	tracked := make([]*value.Tracked, len(fn.FreeVars))
+	if len(tracked) == 0 {
+		return tracked
 	}
 	// The registers that a MakeClosure bound may be dead by now; the closure is not.
 	if made := tr.clos[tr.In.ClosureOf(tr.addr(c.Value))]; made != nil {
@@ -157,9 +157,9 @@ func (tr *Trace) freeTracked(c *ssa.CallCommon, fn *ssa.Function, free []unsafe.
 	}
 	if n := tr.tracked(c.Value); n != nil && n.Src != nil {
 		for i, fv := range fn.FreeVars {
-			notes[i] = tr.src.Track(tr.src.Free(n.Src, i, fv))
+			tracked[i] = tr.src.Track(tr.src.Free(n.Src, i, fv))
 		}
-		return notes
+		return tracked
 	}
 	breakAt(breaks.DynamicCall, "the bound variables of %s are unknown", fn)
 	return nil
@@ -263,7 +263,7 @@ func (bs builtins) appendTo(in *ssa.Call, args []ssa.Value) {
 		breakAt(breaks.SliceGrown, "append to spare capacity of a slice that existed before the compiled call")
 	}
 	bs.guardRoom(dst, old.Len+add.Len)
-	notes := append(bs.elemTracked(e, old, dst), bs.elemTracked(e, add, src)...)
+	tracked := append(bs.elemTracked(e, old, dst), bs.elemTracked(e, add, src)...)
 	bits := bs.elemBits(e, size, old, dst, add, src)
 	bs.exec()
 	h := (*value.SliceHeader)(bs.shadowAddr(in))
@@ -274,7 +274,7 @@ func (bs builtins) appendTo(in *ssa.Call, args []ssa.Value) {
 		bs.set(in, dst)
 		return
 	}
-	for i, n := range notes {
+	for i, n := range tracked {
 		p := unsafe.Add(h.Data, uintptr(i)*size)
 		bs.storeTracked(e, p, n)
 		if bits[i] != nil {
@@ -302,28 +302,28 @@ func (bs builtins) guardRoom(dst *value.Tracked, n int) {
 
 // elemTracked is what is tracked of a slice's elements.
 func (hp *heap) elemTracked(e types.Type, h value.SliceHeader, n *value.Tracked) []*value.Tracked {
-	_, notes := hp.elemValues(e, h, n)
-	return notes
+	_, tracked := hp.elemValues(e, h, n)
+	return tracked
 }
 
 // elemValues are the places of a slice's elements and what is tracked of them. An element
 // of entry memory that the trace may have stored to is in a copy, patched.
 func (hp *heap) elemValues(e types.Type, h value.SliceHeader, n *value.Tracked) ([]unsafe.Pointer, []*value.Tracked) {
-	places, notes := make([]unsafe.Pointer, h.Len), make([]*value.Tracked, h.Len)
+	places, tracked := make([]unsafe.Pointer, h.Len), make([]*value.Tracked, h.Len)
 	size := hp.frames.In.Rep(e).Size()
 	for i := range places {
 		p := unsafe.Add(h.Data, uintptr(i)*size)
 		places[i] = p
 		switch {
 		case hp.mem.find(p) != nil:
-			notes[i] = hp.loadTracked(e, p)
+			tracked[i] = hp.loadTracked(e, p)
 		case n != nil && n.Base != nil:
 			places[i] = hp.frames.In.New(e)
 			hp.frames.In.Copy(e, places[i], p)
-			notes[i] = hp.loadEntry(e, p, places[i], hp.frames.src.Elem(n.Base, n.Off+i))
+			tracked[i] = hp.loadEntry(e, p, places[i], hp.frames.src.Elem(n.Base, n.Off+i))
 		}
 	}
-	return places, notes
+	return places, tracked
 }
 
 // elemBits are the overlaid values of elements of entry memory that the trace
@@ -374,7 +374,7 @@ func (bs builtins) copyTo(in *ssa.Call, args []ssa.Value) {
 	size := bs.In.Rep(e).Size()
 	n := min(to.Len, from.Len)
 	from.Len = n
-	notes := bs.elemTracked(e, from, src)
+	tracked := bs.elemTracked(e, from, src)
 	bits := bs.elemBits(e, size, from, src, value.SliceHeader{}, nil)
 	vals := make([]unsafe.Pointer, n)
 	for i := range vals {
@@ -384,7 +384,7 @@ func (bs builtins) copyTo(in *ssa.Call, args []ssa.Value) {
 		}
 	}
 	for i := range n {
-		bs.storeElem(e, unsafe.Add(to.Data, uintptr(i)*size), vals[i], dst, i, notes[i])
+		bs.storeElem(e, unsafe.Add(to.Data, uintptr(i)*size), vals[i], dst, i, tracked[i])
 	}
 	bs.In.Copy(in.Type(), bs.addr(in), unsafe.Pointer(&n))
 	bs.skip()

@@ -39,8 +39,8 @@ func (ns natives) errorOperands(e *value.FreshError, list ssa.Value) {
 	if n := ns.tracked(list); n != nil && n.Src != nil {
 		ns.Guards.Len(n.Src, h.Len)
 	}
-	places, notes := ns.elemValues(t.Elem(), h, ns.tracked(list))
-	e.Operands, e.Tracked = make([]any, h.Len), notes // copies: the array may be written again
+	places, tracked := ns.elemValues(t.Elem(), h, ns.tracked(list))
+	e.Operands, e.Tracked = make([]any, h.Len), tracked // copies: the array may be written again
 	for i, p := range places {
 		e.Operands[i] = *(*any)(p)
 		if !ns.libraryError(t.Elem(), p, e.Tracked[i]) {

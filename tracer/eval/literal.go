@@ -69,9 +69,9 @@ func (as arguments) options(rest ssa.Value, kw map[string]ops.Arg) {
 	if n := as.tracked(rest); n != nil && n.Src != nil {
 		as.Guards.Len(n.Src, h.Len)
 	}
-	places, notes := as.elemValues(e, h, as.tracked(rest))
+	places, tracked := as.elemValues(e, h, as.tracked(rest))
 	for i := range places {
-		as.keyword(e, places[i], notes[i], kw)
+		as.keyword(e, places[i], tracked[i], kw)
 	}
 }
 
@@ -98,9 +98,9 @@ func (as arguments) literalAt(t types.Type, p unsafe.Pointer, n *value.Tracked) 
 	if value.KindOf(s.Elem()).Class != value.NotScalar {
 		l.leaf = s.Elem()
 	}
-	places, notes := as.elemValues(s.Elem(), h, n)
+	places, tracked := as.elemValues(s.Elem(), h, n)
 	for i := range places {
-		part, ok := as.literalAt(s.Elem(), places[i], notes[i])
+		part, ok := as.literalAt(s.Elem(), places[i], tracked[i])
 		if !ok || i > 0 && !slices.Equal(part.shape, l.shape[1:]) {
 			return nil, false
 		}

@@ -18,9 +18,9 @@ import (
 
 // traceMap is a map made by the trace; what is tracked of its values by the key's text.
 type traceMap struct {
-	typ   types.Type
-	value reflect.Value
-	notes map[string]*value.Tracked
+	typ     types.Type
+	value   reflect.Value
+	tracked map[string]*value.Tracked
 }
 
 // mapOverlay is what the trace has stored into a map of entry memory.
@@ -78,7 +78,7 @@ func (mo mapOps) makeMap(in *ssa.MakeMap) {
 	p := mo.In.New(in.Type()) // the register may hold another map later
 	mo.In.Copy(in.Type(), p, mo.shadowAddr(in))
 	mo.maps[*(*uintptr)(p)] = &traceMap{
-		typ: in.Type(), value: reflect.NewAt(mo.In.Rep(in.Type()), p).Elem(), notes: map[string]*value.Tracked{},
+		typ: in.Type(), value: reflect.NewAt(mo.In.Rep(in.Type()), p).Elem(), tracked: map[string]*value.Tracked{},
 	}
 	mo.set(in, nil)
 }
@@ -104,7 +104,7 @@ func (mo mapOps) mapUpdate(in *ssa.MapUpdate) {
 	if m := mo.mapOf(in.Map); m != nil {
 		key := mo.keyOf(in.Key)
 		mo.exec()
-		m.notes[key.Text] = n
+		m.tracked[key.Text] = n
 		return
 	}
 	if *(*unsafe.Pointer)(mo.addr(in.Map)) == nil {
@@ -133,9 +133,9 @@ func (mo mapOps) mapDelete(in *ssa.Call, args []ssa.Value) {
 		return
 	}
 	if len(args) == 2 {
-		delete(m.notes, mo.keyOf(args[1]).Text)
+		delete(m.tracked, mo.keyOf(args[1]).Text)
 	} else {
-		clear(m.notes)
+		clear(m.tracked)
 	}
 	mo.exec()
 	mo.set(in, nil)
@@ -154,7 +154,7 @@ func (mo mapOps) lookup(in *ssa.Lookup) {
 	n := mo.tracked(in.X)
 	var val *value.Tracked
 	if m := mo.mapOf(in.X); m != nil {
-		val = m.notes[key.Text]
+		val = m.tracked[key.Text]
 	} else if o := mo.overlayOf(in.X, false); o != nil && o.byKey[key.Text] != nil {
 		mo.lookupOverlaid(in, o.byKey[key.Text])
 		return
@@ -225,5 +225,5 @@ func (hp *heap) entryTracked(m *traceMap, key reflect.Value) *value.Tracked {
 	kt := m.typ.Underlying().(*types.Map).Key()
 	p := reflect.New(key.Type())
 	p.Elem().Set(key)
-	return m.notes[guard.ValueText(hp.frames.In, kt, unsafe.Pointer(p.Pointer()))]
+	return m.tracked[guard.ValueText(hp.frames.In, kt, unsafe.Pointer(p.Pointer()))]
 }

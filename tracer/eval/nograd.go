@@ -25,12 +25,12 @@ func inlineNoGrad(tr *Trace, in *ssa.Call) {
 	if n := tr.tracked(v); n != nil && n.Src != nil {
 		tr.Guards.Func(n.Src, cl.Fn)
 	}
-	notes := tr.freeTracked(&ssa.CallCommon{Value: v}, cl.Fn, cl.Free)
+	tracked := tr.freeTracked(&ssa.CallCommon{Value: v}, cl.Fn, cl.Free)
 	tr.skip()
 	f := tr.th.Push(cl.Fn, cl.Free, nil)
-	sh := &shadow{frame: f, initial: -1, tracked: map[ssa.Value]*value.Tracked{}, assigned: map[ssa.Value]bool{}, free: notes, noGrad: in}
+	sh := &shadow{frame: f, initial: -1, tracked: map[ssa.Value]*value.Tracked{}, assigned: map[ssa.Value]bool{}, free: tracked, noGrad: in}
 	for i, fv := range cl.Fn.FreeVars {
-		sh.tracked[fv] = notes[i]
+		sh.tracked[fv] = tracked[i]
 	}
 	tr.shadows = append(tr.shadows, sh)
 }

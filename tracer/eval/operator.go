@@ -254,13 +254,13 @@ func (as arguments) bindCall(args []ssa.Value, b torch.Binding, row *ops.Op) ([]
 func (as arguments) variadic(b torch.Binding, params []ops.Param, rest ssa.Value, kw map[string]ops.Arg) {
 	t := rest.Type().Underlying().(*types.Slice)
 	h := *(*value.SliceHeader)(as.addr(rest))
-	places, notes := as.elemValues(t.Elem(), h, as.tracked(rest))
+	places, tracked := as.elemValues(t.Elem(), h, as.tracked(rest))
 	if n := as.tracked(rest); n != nil && n.Src != nil {
 		as.Guards.Len(n.Src, h.Len)
 	}
 	var list []ops.Arg
 	for i := range h.Len {
-		e, p, n := t.Elem(), places[i], notes[i]
+		e, p, n := t.Elem(), places[i], tracked[i]
 		if types.IsInterface(e) {
 			e, p, n = as.unwrap(e, p, n)
 		}
@@ -423,10 +423,10 @@ func (as arguments) listArgument(t, e types.Type, p unsafe.Pointer, n *value.Tra
 	if n != nil && n.Src != nil {
 		as.Guards.Len(n.Src, h.Len)
 	}
-	places, notes := as.elemValues(e, h, n)
+	places, tracked := as.elemValues(e, h, n)
 	list := make([]ops.Arg, h.Len)
 	for i := range list {
-		list[i] = as.argument(e, places[i], notes[i])
+		list[i] = as.argument(e, places[i], tracked[i])
 	}
 	switch {
 	case isTensor(e):

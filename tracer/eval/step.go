@@ -559,17 +559,17 @@ func (tr *Trace) branch(in *ssa.If) {
 func (tr *Trace) edge(b, to *ssa.BasicBlock, k int) {
 	pred := host.PredIndex(b, k)
 	var phis []*ssa.Phi
-	var notes []*value.Tracked
+	var tracked []*value.Tracked
 	for _, i := range to.Instrs {
 		if phi, ok := i.(*ssa.Phi); ok {
 			phis = append(phis, phi)
-			notes = append(notes, tr.tracked(phi.Edges[pred]))
+			tracked = append(tracked, tr.tracked(phi.Edges[pred]))
 		} else if _, dbg := i.(*ssa.DebugRef); !dbg {
 			break
 		}
 	}
 	for i, phi := range phis {
-		tr.set(phi, notes[i])
+		tr.set(phi, tracked[i])
 	}
 }
 
@@ -583,9 +583,9 @@ func (tr *Trace) ret(in *ssa.Return) *stop {
 		tr.endBackward(in)
 		return nil
 	}
-	notes := make([]*value.Tracked, len(in.Results))
+	tracked := make([]*value.Tracked, len(in.Results))
 	for i, r := range in.Results {
-		notes[i] = tr.tracked(r)
+		tracked[i] = tr.tracked(r)
 	}
 	tr.exec()
 	tr.shadows = tr.shadows[:len(tr.shadows)-1]
@@ -593,10 +593,10 @@ func (tr *Trace) ret(in *ssa.Return) *stop {
 	if caller == nil {
 		return nil
 	}
-	if len(notes) == 1 {
-		tr.set(caller, notes[0])
+	if len(tracked) == 1 {
+		tr.set(caller, tracked[0])
 	} else {
-		tr.set(caller, value.WithParts(notes))
+		tr.set(caller, value.WithParts(tracked))
 	}
 	return nil
 }
@@ -664,13 +664,13 @@ func (tr *Trace) convert(in *ssa.Convert) {
 }
 
 func (tr *Trace) makeClosure(in *ssa.MakeClosure) {
-	notes := make([]*value.Tracked, len(in.Bindings))
+	tracked := make([]*value.Tracked, len(in.Bindings))
 	for i, b := range in.Bindings {
-		notes[i] = tr.tracked(b)
+		tracked[i] = tr.tracked(b)
 	}
 	tr.exec()
 	if c := tr.In.ClosureOf(tr.shadowAddr(in)); c != nil {
-		tr.clos[c] = &madeClosure{fn: in.Fn.(*ssa.Function), tracked: notes}
+		tr.clos[c] = &madeClosure{fn: in.Fn.(*ssa.Function), tracked: tracked}
 	}
 	tr.set(in, nil)
 }

@@ -154,13 +154,13 @@ func (tr *Trace) subscripts(x, rest ssa.Value) *subscripted {
 func (as arguments) elements(rest ssa.Value) []element {
 	t := rest.Type().Underlying().(*types.Slice)
 	h := *(*value.SliceHeader)(as.addr(rest))
-	places, notes := as.elemValues(t.Elem(), h, as.tracked(rest))
+	places, tracked := as.elemValues(t.Elem(), h, as.tracked(rest))
 	if n := as.tracked(rest); n != nil && n.Src != nil {
 		as.Guards.Len(n.Src, h.Len)
 	}
 	out := make([]element, h.Len)
 	for i := range out {
-		e, p, n := as.unwrap(t.Elem(), places[i], notes[i])
+		e, p, n := as.unwrap(t.Elem(), places[i], tracked[i])
 		out[i] = element{e, p, n}
 	}
 	return out

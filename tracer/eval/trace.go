@@ -394,9 +394,9 @@ func (c *capture) symbolFor(s *value.Source, dim, hint int) sym.Int {
 // sizes that are.
 func symbolicStrides(sizes []sym.Int, shape, stride []int) []sym.Int {
 	out := sym.Consts(stride)
-	behind, order := guard.LyingBehind(shape, stride)
+	inner, order := guard.InnerDims(shape, stride)
 	for _, i := range order {
-		if j := behind[i]; j >= 0 {
+		if j := inner[i]; j >= 0 {
 			out[i] = sym.Mul(sizes[j], out[j])
 		}
 	}

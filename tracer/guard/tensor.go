@@ -34,7 +34,7 @@ func (gs *Set) StorageOffset(s *value.Source, offset int) {
 func (gs *Set) Tensor(s *value.Source, t *torch.Tensor, m *ops.TensorMeta) {
 	sizes, strides := make([]int, len(m.Shape)), make([]int, len(m.Shape))
 	shape, stride, _ := t.Layout()
-	behind, _ := LyingBehind(shape, stride)
+	inner, _ := InnerDims(shape, stride)
 	for i := range sizes {
 		sizes[i], strides[i] = fixedSize(m.Shape[i]), fixedSize(m.Stride[i])
 	}
@@ -42,7 +42,7 @@ func (gs *Set) Tensor(s *value.Source, t *torch.Tensor, m *ops.TensorMeta) {
 		out := slices.Clone(strides)
 		for i, w := range strides {
 			if w < 0 {
-				out[i] = max(shape[behind[i]], 1) * stride[behind[i]] // as torch lays out what has no elements
+				out[i] = max(shape[inner[i]], 1) * stride[inner[i]] // as torch lays out what has no elements
 			}
 		}
 		return out
@@ -175,24 +175,24 @@ func leafOf(t *torch.Tensor) leafness {
 	return leafness{t.IsLeaf(), t.ViewRoot().IsLeaf(), t.ViewRefused()}
 }
 
-// LyingBehind says of each dimension behind which other one it lies, so that its
+// InnerDims says of each dimension which other one lies just inside it, so that its
 // stride is that one's size times its stride; -1 for none. The order is from the
 // innermost dimension to the outermost.
-func LyingBehind(shape, stride []int) (behind, order []int) {
+func InnerDims(shape, stride []int) (inner, order []int) {
 	for i := len(shape) - 1; i >= 0; i-- {
 		order = append(order, i)
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return stride[i] - stride[j] })
-	behind = make([]int, len(shape))
+	inner = make([]int, len(shape))
 	ends := map[int]int{} // the dimension that ends at an address
 	for _, i := range order {
-		behind[i] = -1
+		inner[i] = -1
 		if j, ok := ends[stride[i]]; ok {
-			behind[i] = j
+			inner[i] = j
 		}
 		if _, ok := ends[shape[i]*stride[i]]; !ok {
 			ends[shape[i]*stride[i]] = i
 		}
 	}
-	return behind, order
+	return inner, order
 }

@@ -135,7 +135,7 @@ func (c *Code) PC(i ssa.Instruction) int {
 // BlockPC returns the pc at which block b starts.
 func (c *Code) BlockPC(b *ssa.BasicBlock) int { return c.blocks[b.Index] }
 
-// group is the region of a frame that a register lies in: registers of one kind
+// group is the part of a frame that a register lies in: registers of one kind
 // are together, so that layouts are few and small.
 type group int
 

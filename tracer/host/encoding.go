@@ -81,7 +81,7 @@ type decodeCheck struct {
 
 	at    place
 	outer reflect.Type // the struct whose embedded one is visited
-	wrong []misfit
+	wrong []mismatch
 }
 
 // keptSlice is a slice's array before it grew.
@@ -97,8 +97,8 @@ type place struct {
 	fields, steps []string
 }
 
-// misfit is a value that does not implement the interface it was stored into.
-type misfit struct {
+// mismatch is a value that does not implement the interface it was stored into.
+type mismatch struct {
 	place
 	value, into reflect.Type
 }
@@ -165,7 +165,7 @@ func (c *decodeCheck) iface(v reflect.Value, was unsafe.Pointer) {
 		return
 	}
 	at := place{c.at.owner, append([]string(nil), c.at.fields...), append([]string(nil), c.at.steps...)}
-	c.wrong = append(c.wrong, misfit{at, x.Type(), v.Type()})
+	c.wrong = append(c.wrong, mismatch{at, x.Type(), v.Type()})
 	if old, ok := c.contents[was]; ok && v.CanSet() {
 		v.Set(old)
 	} else if v.CanSet() {

@@ -58,7 +58,7 @@ type emitter struct {
 	memory
 	code *Code
 
-	lanes  int                   // of the vector regions
+	lanes  int                   // of loops over vectors
 	vals   map[valKey]operand    // values that are defined now
 	regs   map[*ir.Buffer]regVal // what a buffer's element is, in this iteration
 	outer  map[*ir.Buffer]bool   // in-kernel buffers whose value does not depend on the inner loops

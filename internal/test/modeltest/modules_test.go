@@ -59,7 +59,8 @@ func of(shapes ...[]int) func() tensors {
 	}
 }
 
-func two(a, b *torch.Tensor) tensors      { return tensors{a, b} }
+func two(a, b *torch.Tensor) tensors { return tensors{a, b} }
+
 func three(a, b, c *torch.Tensor) tensors { return tensors{a, b, c} }
 
 // padding is the mask that leaves out all but the first keys of each row.
@@ -344,60 +345,6 @@ func activationCases() map[string]moduleCase {
 	return out
 }
 
-func lossCases() map[string]moduleCase {
-	out := map[string]moduleCase{}
-	for name, make := range map[string]func() *nn.Loss{
-		"mse_loss":             func() *nn.Loss { return nn.NewMSELoss() },
-		"mse_loss_sum":         func() *nn.Loss { return nn.NewMSELoss(kw.Reduction("sum")) },
-		"l1_loss":              func() *nn.Loss { return nn.NewL1Loss() },
-		"smooth_l1_loss":       func() *nn.Loss { return nn.NewSmoothL1Loss(kw.Beta(0.5)) },
-		"huber_loss":           func() *nn.Loss { return nn.NewHuberLoss(kw.Delta(0.3)) },
-		"kl_div_loss":          func() *nn.Loss { return nn.NewKLDivLoss(kw.Reduction("batchmean"), kw.LogTarget(true)) },
-		"soft_margin_loss":     func() *nn.Loss { return nn.NewSoftMarginLoss() },
-		"hinge_embedding_loss": func() *nn.Loss { return nn.NewHingeEmbeddingLoss(kw.Margin(0.7)) },
-		"poisson_nll_loss":     func() *nn.Loss { return nn.NewPoissonNLLLoss() },
-		"bce_with_logits_loss": func() *nn.Loss { return nn.NewBCEWithLogitsLoss() },
-	} {
-		out[name] = called(make, pairLoss, func() tensors { return tensors{numbers(0, 4, 5), data(1, 4, 5)} })
-	}
-	out["multi_label_soft_margin_loss"] = called(func() *nn.Loss { return nn.NewMultiLabelSoftMarginLoss() }, pairLoss,
-		func() tensors { return tensors{numbers(0, 4, 5), integers(1, 2, 4, 5)} })
-	out["bce_loss"] = called(func() *nn.Loss { return nn.NewBCELoss() }, func(m *nn.Loss, in tensors) tensors {
-		return tensors{m.Forward(in[0].Sigmoid(), in[1].Sigmoid())}
-	}, func() tensors { return tensors{numbers(0, 4, 5), data(1, 4, 5)} })
-	out["cross_entropy_loss"] = called(func() *nn.Loss { return nn.NewCrossEntropyLoss(kw.LabelSmoothing(0.1)) }, pairLoss,
-		func() tensors { return tensors{numbers(0, 4, 5), integers(1, 5, 4)} })
-	out["nll_loss"] = called(func() *nn.Loss { return nn.NewNLLLoss(kw.IgnoreIndex(1)) }, func(m *nn.Loss, in tensors) tensors {
-		return tensors{m.Forward(in[0].LogSoftmax(1), in[1])}
-	}, func() tensors { return tensors{numbers(0, 6, 5), integers(1, 5, 6)} })
-	out["gaussian_nll_loss"] = called(func() *nn.Loss3 { return nn.NewGaussianNLLLoss(kw.Full(true)) },
-		func(m *nn.Loss3, in tensors) tensors {
-			return tensors{m.Forward(in[0], in[1], in[2].Exp())}
-		}, of([]int{4, 5}, []int{4, 5}, []int{4, 5}))
-	signs := func(m *nn.Loss3, in tensors) tensors {
-		return tensors{m.Forward(in[0], in[1], in[2].Mul(2).Sub(1))}
-	}
-	out["cosine_embedding_loss"] = called(func() *nn.Loss3 { return nn.NewCosineEmbeddingLoss(kw.Margin(0.1)) }, signs,
-		func() tensors { return tensors{numbers(0, 4, 5), numbers(1, 4, 5), integers(2, 2, 4)} })
-	out["margin_ranking_loss"] = called(func() *nn.Loss3 { return nn.NewMarginRankingLoss(kw.Margin(0.1)) }, signs,
-		func() tensors { return tensors{numbers(0, 6), numbers(1, 6), integers(2, 2, 6)} })
-	out["triplet_margin_loss"] = called(func() *nn.Loss3 { return nn.NewTripletMarginLoss(kw.Swap(true)) },
-		func(m *nn.Loss3, in tensors) tensors {
-			return tensors{m.Forward(in[0], in[1], in[2])}
-		}, of([]int{4, 5}, []int{4, 5}, []int{4, 5}))
-	out["cosine_similarity"] = called(func() *nn.CosineSimilarity { return nn.NewCosineSimilarity() },
-		func(m *nn.CosineSimilarity, in tensors) tensors {
-			return tensors{m.Forward(in[0], in[1])}
-		}, of([]int{4, 5}, []int{4, 5}))
-	out["pairwise_distance"] = called(func() *nn.PairwiseDistance { return nn.NewPairwiseDistance(kw.P(3), kw.Keepdim(true)) },
-		func(m *nn.PairwiseDistance, in tensors) tensors {
-			return tensors{m.Forward(in[0], in[1])}
-		}, of([]int{4, 5}, []int{4, 5}))
-	return out
-}
-
-func pairLoss(m *nn.Loss, in tensors) tensors { return tensors{m.Forward(in[0], in[1])} }
-
 func containerCases() map[string]moduleCase {
 	return map[string]moduleCase{
 		"sequential": plain(func() nn.Module {
@@ -457,7 +404,8 @@ func TestModulesAgreeWithPyTorch(t *testing.T) {
 	seen := 0
 	for _, family := range []map[string]moduleCase{
 		recurrentCases(), attentionCases(), layerCases(), shapeCases(), activationCases(), lossCases(), containerCases(),
-		drawingCases(), windowCases(), tableCases(), moreLossCases(), settingCases(), lazyCases(), parametrizedCases(), laterCases(),
+		drawingCases(), windowCases(), embeddingCases(), criterionCases(), settingCases(), lazyCases(),
+		parametrizedCases(), functionalCases(),
 	} {
 		for name, c := range family {
 			w, ok := want[name]

@@ -10,9 +10,9 @@ import (
 	"tcdbg/torch/internal/simd"
 )
 
-// TestTurnedPays: few windows become the rows, many stay columns, and so do those
+// TestTransposedPays: few windows become the rows, many stay columns, and so do those
 // whose depth does not pay for transforming the result.
-func TestTurnedPays(t *testing.T) {
+func TestTransposedPays(t *testing.T) {
 	defer simd.Force(simd.Best)()
 	if simd.Best == simd.Plain {
 		t.Skip("plain Go has narrow tiles")
@@ -33,22 +33,22 @@ func TestTurnedPays(t *testing.T) {
 	}
 }
 
-// TestProductTurned compares with sums in float64: images whose columns follow each
+// TestProductTransposed compares with sums in float64: images whose columns follow each
 // other at a distance, filters that do not fill a vector, a depth of two blocks.
-func TestProductTurned(t *testing.T) {
+func TestProductTransposed(t *testing.T) {
 	for _, l := range simd.Levels() {
 		for _, s := range [][4]int{{1, 1, 1, 1}, {5, 3, 7, 9}, {70, 2, 49, 300}, {33, 1, 64, 257}} {
 			for _, threads := range []int{1, 3} {
 				t.Run(fmt.Sprint(l, s, threads), func(t *testing.T) {
 					defer simd.Force(l)()
-					checkProductTurned(t, s[0], s[1], s[2], s[3], threads)
+					checkProductTransposed(t, s[0], s[1], s[2], s[3], threads)
 				})
 			}
 		}
 	}
 }
 
-func checkProductTurned(t *testing.T, filters, images, windows, depth, threads int) {
+func checkProductTransposed(t *testing.T, filters, images, windows, depth, threads int) {
 	const gap = 11 // numbers after each image that are not to be touched
 	a, b := make([]float32, filters*depth), make([]float32, images*windows*depth)
 	for _, s := range [][]float32{a, b} {

@@ -149,17 +149,17 @@ func BenchmarkWinogradForm(b *testing.B) {
 			c := square(batch, in, out, size)
 			x, w := normals(batch*in*size*size), normals(out*in*9)
 			pixels := make([]float32, batch*out*size*size)
-			plain, turned := math.Inf(1), math.Inf(1)
+			plain, tiled := math.Inf(1), math.Inf(1)
 			for b.Loop() {
 				start := time.Now()
 				windows(c, x, w, pixels)
 				between := time.Now()
 				winograd(c, x, w, pixels)
-				plain, turned = min(plain, between.Sub(start).Seconds()), min(turned, time.Since(between).Seconds())
+				plain, tiled = min(plain, between.Sub(start).Seconds()), min(tiled, time.Since(between).Seconds())
 			}
 			flops := 2 * 9 * float64(batch*in*out*size*size)
 			b.ReportMetric(flops/plain/1e9, "plain-GF/s")
-			b.ReportMetric(flops/turned/1e9, "winograd-GF/s")
+			b.ReportMetric(flops/tiled/1e9, "winograd-GF/s")
 		})
 	}
 }

@@ -9,13 +9,13 @@ type tileFunc func(k int, a, b, c *float32, ldc, n int, add bool)
 type packFunc func(dst, src *float32, stride, k, n, width int)
 
 type kernels struct {
-	lanes      int
-	tiles      [2][]tileFunc // by vectors and rows, both counted from one
-	packRows   packFunc
-	packTurned packFunc // at most lanes of them
-	packRuns   func(dst, src *float32, offs *int, k, width int, runs *int, count int)
-	fetch      func(src *float32, stride, lines, n int) // nil: no such hint
-	peak       func(rounds int)
+	lanes          int
+	tiles          [2][]tileFunc // by vectors and rows, both counted from one
+	packRows       packFunc
+	packTransposed packFunc // at most lanes of them
+	packRuns       func(dst, src *float32, offs *int, k, width int, runs *int, count int)
+	fetch          func(src *float32, stride, lines, n int) // nil: no such hint
+	peak           func(rounds int)
 	vectors
 	winograd
 	randoms
@@ -28,11 +28,11 @@ var table = append([]kernels{plain}, assembly()...)
 const plainLanes = 8
 
 var plain = kernels{
-	lanes:      plainLanes,
-	tiles:      plainTiles(),
-	packRows:   func(dst, src *float32, stride, k, n, width int) { packStrided(dst, src, 4, stride, k, n, width/4) },
-	packTurned: func(dst, src *float32, stride, k, n, width int) { packStrided(dst, src, stride, 4, k, n, width/4) },
-	packRuns:   packRunsPlain,
-	vectors:    plainVectors(),
-	winograd:   winograd{winoFilterPlain, winoValuesPlain, winoPixelsPlain},
+	lanes:          plainLanes,
+	tiles:          plainTiles(),
+	packRows:       func(dst, src *float32, stride, k, n, width int) { packStrided(dst, src, 4, stride, k, n, width/4) },
+	packTransposed: func(dst, src *float32, stride, k, n, width int) { packStrided(dst, src, stride, 4, k, n, width/4) },
+	packRuns:       packRunsPlain,
+	vectors:        plainVectors(),
+	winograd:       winograd{winoFilterPlain, winoValuesPlain, winoPixelsPlain},
 }

@@ -5,7 +5,7 @@ func assembly() []kernels {
 	return []kernels{
 		{
 			lanes: 8, tiles: [2][]tileFunc{tiles2[0][:], tiles2[1][:]},
-			packRows: packRows2, packTurned: packTurned2, packRuns: packRuns2, fetch: fetchLines, peak: peak2,
+			packRows: packRows2, packTransposed: packTransposed2, packRuns: packRuns2, fetch: fetchLines, peak: peak2,
 			vectors: vectors{
 				unary: [numUnary]unaryFunc{
 					Neg: neg2, Abs: abs2, Relu: relu2, Sqrt: sqrt2, Exp: exp2,
@@ -30,7 +30,7 @@ func assembly() []kernels {
 		},
 		{
 			lanes: 16, tiles: [2][]tileFunc{tiles512[0][:], tiles512[1][:]},
-			packRows: packRows512, packTurned: packTurned512, packRuns: packRuns512, fetch: fetchLines, peak: peak512,
+			packRows: packRows512, packTransposed: packTransposed512, packRuns: packRuns512, fetch: fetchLines, peak: peak512,
 			vectors: vectors{
 				unary: [numUnary]unaryFunc{
 					Neg: neg512, Abs: abs512, Relu: relu512, Sqrt: sqrt512, Exp: exp512,

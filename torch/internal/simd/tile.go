@@ -34,7 +34,7 @@ func (l Level) Pack(dst, src *float32, lane, step, k, n, width int) {
 		t.packRows(dst, src, step, k, n, width*4)
 	case step == 4:
 		for i := 0; i < n; i += t.lanes { // one square after the other
-			t.packTurned(forward(dst, i*4), forward(src, i*lane), lane, k, min(t.lanes, n-i), width*4)
+			t.packTransposed(forward(dst, i*4), forward(src, i*lane), lane, k, min(t.lanes, n-i), width*4)
 		}
 	default:
 		packStrided(dst, src, lane, step, k, n, width)

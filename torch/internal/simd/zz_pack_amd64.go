@@ -10,7 +10,7 @@ func packRows2(dst *float32, src *float32, stride int, k int, n int, width int)
 // transposes n rows of k numbers, stride bytes apart, into k rows of width bytes.
 //
 //go:noescape
-func packTurned2(dst *float32, src *float32, stride int, k int, n int, width int)
+func packTransposed2(dst *float32, src *float32, stride int, k int, n int, width int)
 
 // copies, for each of k offsets, count runs of numbers into a row of width bytes.
 //
@@ -25,7 +25,7 @@ func packRows512(dst *float32, src *float32, stride int, k int, n int, width int
 // transposes n rows of k numbers, stride bytes apart, into k rows of width bytes.
 //
 //go:noescape
-func packTurned512(dst *float32, src *float32, stride int, k int, n int, width int)
+func packTransposed512(dst *float32, src *float32, stride int, k int, n int, width int)
 
 // copies, for each of k offsets, count runs of numbers into a row of width bytes.
 //

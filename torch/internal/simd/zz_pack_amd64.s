@@ -96,9 +96,9 @@ DATA lanes<>+120(SB)/4, $0x00000000
 DATA lanes<>+124(SB)/4, $0x00000000
 GLOBL lanes<>(SB), RODATA|NOPTR, $128
 
-// func packTurned2(dst *float32, src *float32, stride int, k int, n int, width int)
+// func packTransposed2(dst *float32, src *float32, stride int, k int, n int, width int)
 // Requires: AVX, CMOV
-TEXT ·packTurned2(SB), NOSPLIT, $0-48
+TEXT ·packTransposed2(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ stride+16(FP), DX
@@ -343,9 +343,9 @@ loop21:
 done18:
 	RET
 
-// func packTurned512(dst *float32, src *float32, stride int, k int, n int, width int)
+// func packTransposed512(dst *float32, src *float32, stride int, k int, n int, width int)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·packTurned512(SB), NOSPLIT, $0-48
+TEXT ·packTransposed512(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ stride+16(FP), DX

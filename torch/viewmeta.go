@@ -12,23 +12,23 @@ import (
 // nowhere to send its gradient, and a view that came with others of one operator
 // shares that operator's node with them: PyTorch refuses both, and so do we.
 
-// birth is how a view was made.
-type birth uint8
+// viewMeta is how a view was made (PyTorch's CreationMeta).
+type viewMeta uint8
 
 const (
-	bornPlain   birth = iota
-	bornUntaped       // under NoGrad, or of such a view
-	bornSeveral       // by an operator that gives several views, or of such a view
+	viewPlain   viewMeta = iota
+	viewUntaped          // under NoGrad, or of such a view
+	viewSeveral          // by an operator that gives several views, or of such a view
 )
 
-// noteBirth says of the views that a call has made how they came to be.
-func noteBirth(row *ops.Op, args []ops.Arg, outs []Value, tape bool) {
-	how := bornPlain
+// setViewMeta says of the views that a call has made how they came to be.
+func setViewMeta(row *ops.Op, args []ops.Arg, outs []Value, tape bool) {
+	how := viewPlain
 	switch {
 	case !tape:
-		how = bornUntaped
+		how = viewUntaped
 	case row.Tags.Has(ops.TagView) && strings.HasSuffix(row.Schema, "-> Tensor[]"):
-		how = bornSeveral
+		how = viewSeveral
 	}
 	var of *Tensor // what is viewed
 	for _, a := range args {
@@ -41,10 +41,10 @@ func noteBirth(row *ops.Op, args []ops.Arg, outs []Value, tape bool) {
 		t, ok := o.(*Tensor)
 		switch {
 		case !ok || t == nil || t.base == nil || t == of:
-		case how == bornPlain && of != nil && of.base != nil:
-			t.born = of.born
+		case how == viewPlain && of != nil && of.base != nil:
+			t.viewMeta = of.viewMeta
 		default:
-			t.born = how
+			t.viewMeta = how
 		}
 	}
 }
@@ -55,7 +55,7 @@ func inPlaceRefusal(t *Tensor) string {
 	if t.requiresGrad && t.fn == nil {
 		return "a leaf Variable that requires grad is being used in an in-place operation."
 	}
-	if r := t.base; r != nil && r.requiresGrad && r.fn == nil && t.born == bornPlain {
+	if r := t.base; r != nil && r.requiresGrad && r.fn == nil && t.viewMeta == viewPlain {
 		return "a view of a leaf Variable that requires grad is being used in an in-place operation."
 	}
 	return viewRefusal(t, "is being modified inplace")
@@ -63,7 +63,7 @@ func inPlaceRefusal(t *Tensor) string {
 
 // ViewRefused reports whether t is a view that, for how it came to be, no operator in
 // place may write to that requires gradients.
-func (t *Tensor) ViewRefused() bool { return t.base != nil && t.born != bornPlain }
+func (t *Tensor) ViewRefused() bool { return t.base != nil && t.viewMeta != viewPlain }
 
 // viewRefusal is why a view cannot follow a change of its memory; empty where it can.
 func viewRefusal(t *Tensor, change string) string {
@@ -74,12 +74,12 @@ func viewRefusal(t *Tensor, change string) string {
 	switch {
 	case t.fn == nil:
 		sb.WriteString("A view was created in no_grad mode and " + change + " with grad mode enabled.")
-	case t.born == bornUntaped:
+	case t.viewMeta == viewUntaped:
 		sb.WriteString(fnOutput(t) + " is a view of a view which was created in no_grad mode and " + change + " with grad mode enabled.")
 	default:
 		sb.WriteString(fnOutput(t) + " is a view and " + change + ".")
 	}
-	if t.born == bornSeveral {
+	if t.viewMeta == viewSeveral {
 		sb.WriteString(" This view is the output of a function that returns multiple views. Such functions do not allow the output " +
 			"views to be modified inplace. You should replace the inplace operation by an out-of-place one.")
 	} else {

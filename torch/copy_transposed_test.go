@@ -8,9 +8,9 @@ import (
 	"tcdbg/torch/internal/simd"
 )
 
-// TestCopiesOfTurnedMemory makes permuted tensors contiguous and reads every
+// TestCopiesOfTransposedMemory makes permuted tensors contiguous and reads every
 // element of both.
-func TestCopiesOfTurnedMemory(t *testing.T) {
+func TestCopiesOfTransposedMemory(t *testing.T) {
 	for _, l := range simd.Levels() {
 		defer simd.Force(l)()
 		for _, d := range []torch.DType{torch.Float32, torch.Int32, torch.Float64} {
