@@ -124,6 +124,11 @@ type Finding struct {
 	NoOperator bool   // the compile after the change met no operator, for which PyTorch skips the function from then on
 	Rest       bool   // what was compiled again is the part of a function that follows a graph break
 	Compiles   int    // how often this cause made the function compile again
+
+	// Where the limit is reached: what most of the function's recompiles before are due to, how many
+	// those are, and how many there were in all; "" where no other cause has that many.
+	FilledBy            string
+	FilledTimes, Before int
 }
 
 // Effect is how far an advice helps, which its trial checks.
@@ -152,7 +157,7 @@ func Rows() []Row { return table() }
 
 var table = sync.OnceValue(func() []Row {
 	var out []Row
-	for _, family := range [][]Row{branches, calls, failures, inputs, values} {
+	for _, family := range [][]Row{branches, calls, failures, inputs, values, {limitFilled}} {
 		out = append(out, family...)
 	}
 	return out
@@ -162,6 +167,9 @@ var table = sync.OnceValue(func() []Row {
 func For(f *Finding) (Row, bool) {
 	for _, r := range table() {
 		if r.Kind == f.Kind && r.Go == f.Go && r.When(f) {
+			if !f.Go && limitFilled.When(f) && IsNormal(r.Text(f)) {
+				return limitFilled, true
+			}
 			return r, true
 		}
 	}

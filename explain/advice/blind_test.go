@@ -282,6 +282,21 @@ func TestAListThatALaterLineRunsOver(t *testing.T) {
 	}
 }
 
+// A function of the math module on a number of the graph breaks where it checks it; other results
+// that are no tensors have no such check.
+func TestChecksOfNumbers(t *testing.T) {
+	f := Finding{Kind: Break, Code: "GB0208", Line: "if math.isnan(loss.item()):"}
+	for context, want := range map[string]string{
+		"example_value type: bool; op: call_function; target: <built-in function isnan>": "check-on-number",
+		"example_value type: int; op: call_method; target: get_device":                   "",
+	} {
+		f.Context = context
+		if row, _ := For(&f); row.ID != want {
+			t.Errorf("%s: row %q", context, row.ID)
+		}
+	}
+}
+
 // A list that is unpacked is numbers from there on; what is set at an index is one value.
 func TestAListThatIsUnpacked(t *testing.T) {
 	for line, want := range map[string]string{

@@ -61,6 +61,15 @@ var branches = []Row{
 			"with torch.where."),
 	},
 	{
+		ID: "check-on-number", Kind: Break, Effect: Removes,
+		Pattern: "a check of a number for nan or inf (math.isnan(loss.item())), once the number is an input of the graph",
+		When: func(f *Finding) bool {
+			return f.Code == nonTensorResult && has(f.Context, "function isnan>", "function isinf>", "function isfinite>")
+		},
+		Text: say("Check the number outside of the compiled function: before it where it is an argument, after it, on what it " +
+			"returns, where it is read out of a tensor."),
+	},
+	{
 		ID: "branch-leaves-loop", Kind: Break, Effect: Removes,
 		Pattern: "a loop is left, or a turn of it is cut short, by a tensor's value (if ...: break)",
 		When: func(f *Finding) bool {
@@ -349,6 +358,10 @@ var branches = []Row{
 		},
 	},
 }
+
+// nonTensorResult is a call of an operator, or of a function of the math module, whose result
+// is no tensor.
+const nonTensorResult = "GB0208"
 
 // bothSides is how a branch is written without one, and when it cannot be.
 const bothSides = "Compute both sides and choose with torch.where. A branch that raises, leaves a loop, draws random numbers, " +

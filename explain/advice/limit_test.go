@@ -28,6 +28,27 @@ func TestNothingIsNormalAtTheLimit(t *testing.T) {
 	}
 }
 
+// What is normal and reaches the limit is told what made the entries before it; what has advice of
+// its own keeps that.
+func TestWhatFilledTheEntriesIsNamedAtTheLimit(t *testing.T) {
+	f := Finding{Kind: Recompile, Guard: breaks.GlobalStateChanged, Name: "grad_mode", Limit: true}
+	if text, _, _ := Advise(&f); text != "" {
+		t.Errorf("nothing fills the entries, and it says %q", text)
+	}
+	f.FilledBy, f.FilledTimes, f.Before = "self.calls (net.py:9)", 6, 7
+	if text, id, _ := Advise(&f); id != "limit-filled" || !has(text, "6 of the 7", "self.calls (net.py:9)") {
+		t.Errorf("%s: %q", id, text)
+	}
+	f.Guard, f.Name, f.Expected = breaks.ValueChanged, "mode", "'a'"
+	if _, id, _ := Advise(&f); id != "text" {
+		t.Errorf("a string at the limit: %q", id)
+	}
+	f.Guard, f.Limit = breaks.GlobalStateChanged, false
+	if text, _, _ := Advise(&f); !has(text, "is normal") {
+		t.Errorf("below the limit: %q", text)
+	}
+}
+
 // A size is to be marked only where the program has the tensor before the call.
 func TestSizesAreMarkedWhereTheCallerHasTheTensor(t *testing.T) {
 	for want, f := range map[string]Finding{

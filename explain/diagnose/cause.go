@@ -56,7 +56,7 @@ func Causes(fr *explain.Frame) []*explain.RecompileCause {
 // on an earlier one: there is something to do after all. What to do about the first entries is
 // no help at the limit.
 func outdone(first, later explain.Fix) bool {
-	if later.Row == "limit" {
+	if later.Row == "limit" || later.Row == "limit-filled" {
 		return true
 	}
 	if first.Row == "number-branch" || first.Row == "number-input" { // on another side of a branch it is a constant all the same

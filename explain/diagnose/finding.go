@@ -211,7 +211,9 @@ func RecompileFinding(rc *explain.Recompile, x *explain.TraceFacts) *advice.Find
 		f.Reachable = false
 	}
 	fl := rc.Compile.Failure
-	f.Limit = rc.Compile.Status == explain.Limit
+	if f.Limit = rc.Compile.Status == explain.Limit; f.Limit {
+		f.FilledBy, f.FilledTimes, f.Before = filledLimit(rc, g)
+	}
 	if f.Failed = rc.Compile.Status == explain.Failed && (fl == nil || fl.Type != explain.RecompileError); !f.Failed {
 		numberFacts(f, rc, g, x)
 	}
@@ -282,6 +284,37 @@ func changesOften(fr *explain.Frame, g *explain.GuardFailure) bool {
 		}
 	}
 	return false
+}
+
+// filledLimit is what at least half of a function's recompiles before one that reaches the limit
+// are due to, where that is another cause, with how many those are, and how many there were.
+func filledLimit(rc *explain.Recompile, g *explain.GuardFailure) (by string, times, before int) {
+	count := map[explain.CauseKey]int{}
+	var most *explain.GuardFailure
+	for _, c := range rc.Compile.Frame.Compiles {
+		if c == rc.Compile {
+			break
+		}
+		if c.Recompile == nil || len(c.Recompile.Failures) == 0 {
+			continue
+		}
+		o := &c.Recompile.Failures[0]
+		key := explain.KeyOf(o)
+		if before, count[key] = before+1, count[key]+1; most == nil || count[key] > count[explain.KeyOf(most)] {
+			most = o
+		}
+	}
+	if most == nil || explain.KeyOf(most) == explain.KeyOf(g) || 2*count[explain.KeyOf(most)] < before {
+		return "", 0, 0
+	}
+	by = explain.PlainSource(most.Source)
+	if by == "" || strings.Contains(by, "___") {
+		return "", 0, 0
+	}
+	if most.Pos.File != "" && !explain.FrameworkFile(most.Pos.File) {
+		by += " (" + ShortPlace(most.Pos.File, most.Pos.Line) + ")"
+	}
+	return by, count[explain.KeyOf(most)], before
 }
 
 // manyValues says whether what a guard is about has had four values or more: entries were left

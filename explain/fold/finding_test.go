@@ -147,3 +147,35 @@ func TestSizesAreMarkedInEveryEntry(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatFilledTheLimit: a recompile that reaches the limit is told which other cause made at
+// least half of the entries before it.
+func TestWhatFilledTheLimit(t *testing.T) {
+	const calls, size, grad = "0/0: self.calls == 1", "0/0: tensor 'x' size mismatch at index 0. expected 8, actual 9",
+		"0/0: GLOBAL_STATE changed: grad_mode "
+	for _, c := range []struct {
+		reasons []string
+		by      string
+		times   int
+	}{
+		{[]string{calls, calls, size, grad}, "self.calls", 2},
+		{[]string{calls, size, calls, calls}, "", 0}, // it is the cause itself
+		{[]string{calls, size, "0/0: k == 2", grad}, "", 0},
+		{[]string{grad}, "", 0},
+	} {
+		var reasons [][]string
+		for _, r := range c.reasons {
+			reasons = append(reasons, []string{r})
+		}
+		fr := recompiledBy(New(nil), reasons...)
+		last := fr.Compiles[len(fr.Compiles)-1]
+		if f := diagnose.RecompileFinding(last.Recompile, &explain.TraceFacts{}); f.FilledBy != "" {
+			t.Errorf("%v: below the limit, filled by %q", c.reasons, f.FilledBy)
+		}
+		last.Status = explain.Limit
+		f := diagnose.RecompileFinding(last.Recompile, &explain.TraceFacts{})
+		if f.FilledBy != c.by || f.FilledTimes != c.times || c.by != "" && f.Before != len(c.reasons)-1 {
+			t.Errorf("%v: %d of %d by %q", c.reasons, f.FilledTimes, f.Before, f.FilledBy)
+		}
+	}
+}
