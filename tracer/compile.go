@@ -20,29 +20,29 @@ import (
 func (c *Compiled) compile(th *host.Thread, fc *frameCache, frames []*host.Frame) (*replay.Entry, *guard.Addresses) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if seg, a := fc.find(th.In, frames); seg != nil { // compiled while we waited
-		return seg, a
+	if entry, a := fc.find(th.In, frames); entry != nil { // compiled while we waited
+		return entry, a
 	}
 	old := fc.list()
 	id := logs.CompileID{Frame: fc.id, Compile: len(old)}
 	if !c.mayCompile(fc) || len(old) > 0 && !c.miss(th, fc, frames, id) {
 		return nil, nil
 	}
-	tr, rec, seg := c.trace(th, fc, frames, &id)
-	seg.ID = id
-	rec.traced(c, tr, seg)
-	if seg.Break != nil && c.opts.fullgraph {
-		panic(rec.fullgraph(c, tr, seg))
+	tr, rec, entry := c.trace(th, fc, frames, &id)
+	entry.ID = id
+	rec.traced(c, tr, entry)
+	if entry.Break != nil && c.opts.fullgraph {
+		panic(rec.fullgraph(c, tr, entry))
 	}
-	if err := c.build(tr, seg, rec); err != nil {
+	if err := c.build(tr, entry, rec); err != nil {
 		panic(&torch.Error{Op: "torch.Compile", Msg: err.Error()})
 	}
 	tr.Guards.Shapes(tr.Shapes, tr.Symbols) // the backend, too, may have asked for more of the sizes
-	seg.Guards = tr.Guards.List
-	rec.done(c, tr, seg)
-	entries := append(append([]*replay.Entry(nil), old...), seg)
+	entry.Guards = tr.Guards.List
+	rec.done(c, tr, entry)
+	entries := append(append([]*replay.Entry(nil), old...), entry)
 	fc.entries.Store(&entries)
-	return seg, newAddressesOf(tr, frames, seg)
+	return entry, newAddressesOf(tr, frames, entry)
 }
 
 // trace evaluates the frames, again and again until no earlier break is asked for.
@@ -55,9 +55,9 @@ func (c *Compiled) trace(
 			Thread: th, Frames: frames, ID: *id, Dynamic: fc.dynamic, AllDynamic: c.opts.dynamic == dynamicAlways, Avoid: avoid,
 		})
 		rec := c.t.begin(c, tr, fc, *id)
-		seg, again := tr.Evaluate()
-		if seg != nil {
-			return tr, rec, seg
+		entry, again := tr.Evaluate()
+		if entry != nil {
+			return tr, rec, entry
 		}
 		maps.Copy(avoid, again)
 		id.Attempt++
@@ -66,26 +66,26 @@ func (c *Compiled) trace(
 
 // newAddressesOf resolves from the real frames again: the trace looked at
 // memory before it ran.
-func newAddressesOf(tr *eval.Trace, frames []*host.Frame, seg *replay.Entry) *guard.Addresses {
-	return guard.NewAddresses(tr.In, frames, seg.Sources)
+func newAddressesOf(tr *eval.Trace, frames []*host.Frame, entry *replay.Entry) *guard.Addresses {
+	return guard.NewAddresses(tr.In, frames, entry.Sources)
 }
 
 // build hands the graph to the backend.
-func (c *Compiled) build(tr *eval.Trace, seg *replay.Entry, rec *recorder) error {
-	if seg.Graph == nil {
+func (c *Compiled) build(tr *eval.Trace, entry *replay.Entry, rec *recorder) error {
+	if entry.Graph == nil {
 		return nil
 	}
-	seg.Graph.Name = fmt.Sprintf("__compiled_fn_%d", c.t.nextGraph())
-	m := graph.NewModule(seg.Graph)
+	entry.Graph.Name = fmt.Sprintf("__compiled_fn_%d", c.t.nextGraph())
+	m := graph.NewModule(entry.Graph)
 	rec.captured(tr, m)
 	r := &Request{
-		ID: seg.ID, Module: m, Example: seg.Values(tr.Entry, nil), Mode: c.opts.mode, Log: c.t.sink,
+		ID: entry.ID, Module: m, Example: entry.Values(tr.Entry, nil), Mode: c.opts.mode, Log: c.t.sink,
 		Changing: tr.Changing(c.setFields()),
 	}
 	run, plan, err := compileWith(c.t.backendFor(c.opts), r)
 	if err != nil {
-		return fmt.Errorf("backend %s failed on graph %s: %w", c.opts.backendName(), seg.Graph.Name, err)
+		return fmt.Errorf("backend %s failed on graph %s: %w", c.opts.backendName(), entry.Graph.Name, err)
 	}
-	seg.Run, seg.Plan = run, plan
+	entry.Run, entry.Plan = run, plan
 	return nil
 }

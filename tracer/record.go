@@ -92,7 +92,7 @@ func (t *Tracer) event(phase, name string, id logs.CompileID, at time.Time) {
 }
 
 // traced writes what the trace found: the break, the guards.
-func (r *recorder) traced(c *Compiled, tr *eval.Trace, seg *replay.Entry) {
+func (r *recorder) traced(c *Compiled, tr *eval.Trace, entry *replay.Entry) {
 	r.graph = time.Now()
 	r.numbers(tr)
 	for _, x := range tr.Shapes.Symbols {
@@ -111,10 +111,10 @@ func (r *recorder) traced(c *Compiled, tr *eval.Trace, seg *replay.Entry) {
 			r.t.sink.Emit(logs.Out{Kind: "symbolic_shape_specialization", ID: r.id, Place: logs.Here(), Meta: meta})
 		}
 	}
-	if seg.Break == nil {
+	if entry.Break == nil {
 		return
 	}
-	b := r.breakRecord(c, tr, seg)
+	b := r.breakRecord(c, tr, entry)
 	c.account.note(nil, &b, nil, 0)
 	r.t.sink.Emit(logs.Text(r.id, "dynamo_graph_break_reason", breakText(b)))
 	r.t.sink.Emit(logs.Artifact(r.id, b))
@@ -139,19 +139,19 @@ func (r *recorder) numbers(tr *eval.Trace) {
 	}
 }
 
-func (r *recorder) breakRecord(c *Compiled, tr *eval.Trace, seg *replay.Entry) logs.Break {
+func (r *recorder) breakRecord(c *Compiled, tr *eval.Trace, entry *replay.Entry) logs.Break {
 	stack := tr.UserStack()
 	b := logs.Break{
-		Code: seg.Break.Code, Type: replay.BreakTitle(seg.Break), Detail: seg.Break.Detail,
+		Code: entry.Break.Code, Type: replay.BreakTitle(entry.Break), Detail: entry.Break.Detail,
 		Pos: eval.Last(stack), Stack: stack, Frame: r.fc.name, Fullgraph: c.opts.fullgraph,
 	}
-	if cause, ok := breaks.Lookup(seg.Break.Code); ok {
+	if cause, ok := breaks.Lookup(entry.Break.Code); ok {
 		b.Fixability = string(cause.Fixability)
 	}
-	if seg.Graph != nil {
-		b.Before = seg.Graph.OpNames()
+	if entry.Graph != nil {
+		b.Before = entry.Graph.OpNames()
 	}
-	if v := seg.Break.Value; v != nil {
+	if v := entry.Break.Value; v != nil {
 		if t, ok := tr.TensorOf(v); ok {
 			b.Value = eval.ValueChain(tr.Nodes[t])
 		}
@@ -196,8 +196,8 @@ func reasonText(b logs.Break) string {
 }
 
 // fullgraph is the error of a break under fullgraph.
-func (r *recorder) fullgraph(c *Compiled, tr *eval.Trace, seg *replay.Entry) *torch.Error {
-	b := r.breakRecord(c, tr, seg)
+func (r *recorder) fullgraph(c *Compiled, tr *eval.Trace, entry *replay.Entry) *torch.Error {
+	b := r.breakRecord(c, tr, entry)
 	var sb strings.Builder
 	sb.WriteString(reasonText(b))
 	sb.WriteString("\nfrom user code:\n")
@@ -205,7 +205,7 @@ func (r *recorder) fullgraph(c *Compiled, tr *eval.Trace, seg *replay.Entry) *to
 		fmt.Fprintf(&sb, "  File \"%s\", line %d, in %s\n    %s\n", p.File, p.Line, p.Func, strings.TrimSpace(p.Code))
 	}
 	r.t.sink.Emit(logs.Text(r.id, "dynamo_error", sb.String()))
-	r.metrics(tr, seg, "Unsupported", b.Type)
+	r.metrics(tr, entry, "Unsupported", b.Type)
 	return &torch.Error{Op: "torch.Compile", Msg: "fullgraph=true: " + sb.String()}
 }
 
@@ -238,27 +238,27 @@ func (r *recorder) captured(tr *eval.Trace, m *graph.Module) {
 }
 
 // done writes guards and metrics of a finished compile.
-func (r *recorder) done(c *Compiled, tr *eval.Trace, seg *replay.Entry) {
+func (r *recorder) done(c *Compiled, tr *eval.Trace, entry *replay.Entry) {
 	name := "backend_compile"
-	if seg.Graph == nil {
+	if entry.Graph == nil {
 		name = "dynamo"
 	}
 	r.t.event("E", name, r.id, time.Now())
-	r.t.sink.Emit(logs.Out{Kind: "dynamo_cpp_guards_str", ID: r.id, Payload: []byte(guard.Tree(seg.Guards)), Place: logs.Here()})
-	list := make([]logs.Guard, len(seg.Guards))
-	for i, g := range seg.Guards {
+	r.t.sink.Emit(logs.Out{Kind: "dynamo_cpp_guards_str", ID: r.id, Payload: []byte(guard.Tree(entry.Guards)), Place: logs.Here()})
+	list := make([]logs.Guard, len(entry.Guards))
+	for i, g := range entry.Guards {
 		list[i] = guard.Record(g)
 	}
 	r.t.sink.Emit(logs.Artifact(r.id, logs.Guards{Guards: list}))
 	var opNames []string
-	if seg.Graph != nil {
-		opNames = seg.Graph.OpNames()
+	if entry.Graph != nil {
+		opNames = entry.Graph.OpNames()
 	}
 	c.account.note(opNames, nil, list, time.Since(r.begun))
-	r.metrics(tr, seg, "", "")
+	r.metrics(tr, entry, "", "")
 }
 
-func (r *recorder) metrics(tr *eval.Trace, seg *replay.Entry, failType, failReason string) {
+func (r *recorder) metrics(tr *eval.Trace, entry *replay.Entry, failType, failReason string) {
 	now := time.Now()
 	m := map[string]any{
 		"compile_id": fmt.Sprintf("%d/%d", r.id.Frame, r.id.Compile), "co_name": r.fc.name,
@@ -270,11 +270,11 @@ func (r *recorder) metrics(tr *eval.Trace, seg *replay.Entry, failType, failReas
 		"start_time_us":                     r.begun.UnixMicro(), "end_time_us": now.UnixMicro(),
 		"restart_reasons": []string{}, "is_forward": true, "log_format_version": 3,
 		"fail_type": nil, "fail_reason": nil, "has_guarded_code": true,
-		"guard_count": len(seg.Guards), "graph_op_count": 0, "graph_node_count": 0, "graph_input_count": 0,
+		"guard_count": len(entry.Guards), "graph_op_count": 0, "graph_node_count": 0, "graph_input_count": 0,
 	}
-	if seg.Graph != nil {
-		m["graph_op_count"], m["graph_node_count"] = seg.Graph.NumOps(), seg.Graph.Len()
-		m["graph_input_count"] = len(seg.Inputs)
+	if entry.Graph != nil {
+		m["graph_op_count"], m["graph_node_count"] = entry.Graph.NumOps(), entry.Graph.Len()
+		m["graph_input_count"] = len(entry.Inputs)
 	}
 	if failType != "" {
 		m["fail_type"], m["fail_reason"] = failType, failReason

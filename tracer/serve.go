@@ -81,21 +81,21 @@ func (c *Compiled) serve(th *host.Thread, tu *replay.Turns) bool {
 			fc.runEager(th, frames[0].Caller)
 			return true
 		}
-		seg, a := fc.find(th.In, frames)
-		if seg != nil {
+		entry, a := fc.find(th.In, frames)
+		if entry != nil {
 			fc.hits.Add(1)
-			seg.Hits.Add(1)
-		} else if seg, a = c.compile(th, fc, slices.Clone(frames)); seg == nil { // a trace keeps its frames
+			entry.Hits.Add(1)
+		} else if entry, a = c.compile(th, fc, slices.Clone(frames)); entry == nil { // a trace keeps its frames
 			return false
 		}
 		start := time.Now()
-		returned := seg.Execute(th, frames, a, tu)
+		returned := entry.Execute(th, frames, a, tu)
 		fc.nanos.Add(int64(time.Since(start)))
 		a.Release()
 		if returned {
 			return true
 		}
-		last = seg
+		last = entry
 		c.t.safePoint("break", th.Top())
 		before := th.Counted
 		c.stepOver(th)

@@ -18,19 +18,19 @@ func (tr *Trace) finish(s *stop) *replay.Entry {
 	tr.fixSharedSizes()
 	tr.Guards.Shapes(tr.Shapes, tr.Symbols)
 	rs := newReconstructor(tr)
-	seg := &replay.Entry{Break: s.brk, Symbols: tr.Symbols}
+	entry := &replay.Entry{Break: s.brk, Symbols: tr.Symbols}
 	if s.brk == nil {
 		for _, v := range s.result {
-			seg.Results = append(seg.Results, replay.Result{Type: v.Type(), From: rs.of(v.Type(), s.frame.Addr(v), tr.tracked(v))})
+			entry.Results = append(entry.Results, replay.Result{Type: v.Type(), From: rs.of(v.Type(), s.frame.Addr(v), tr.tracked(v))})
 		}
 	} else {
-		rs.frames(seg)
+		rs.frames(entry)
 	}
 	for _, w := range tr.mem.order {
 		if w.n != nil && w.n.Src == w.loc && w.n.Src != nil {
 			continue // what was there is there again
 		}
-		seg.Writes = append(seg.Writes, replay.WriteBack{Loc: w.loc, Type: w.typ, From: rs.of(w.typ, w.val, w.n)})
+		entry.Writes = append(entry.Writes, replay.WriteBack{Loc: w.loc, Type: w.typ, From: rs.of(w.typ, w.val, w.n)})
 	}
 	for _, o := range tr.overlaid {
 		vt := o.typ.Underlying().(*types.Map).Elem()
@@ -39,22 +39,22 @@ func (tr *Trace) finish(s *stop) *replay.Entry {
 			if !s.deleted {
 				w.Val = replay.Result{Type: vt, From: rs.of(vt, s.val, s.n)}
 			}
-			seg.Stores = append(seg.Stores, w)
+			entry.Stores = append(entry.Stores, w)
 		}
 	}
 	tr.checkOutside(rs)
-	seg.Watched = tr.watched
+	entry.Watched = tr.watched
 	tr.Guards.Aliases(tr.extents)
 	tr.mapAliasGuards()
 	if of := tr.grads.of; tr.grads.written && len(of) > 1 {
 		tr.Guards.GradAliases(of)
 	}
 	tr.Guards.TensorAliases(tr.tensorInputs())
-	rs.closeGraph(seg)
-	seg.Guards = tr.Guards.List
-	seg.Objects, seg.Closures, seg.Maps = rs.objects, rs.specs, rs.mapped
-	seg.Sources = len(tr.src.All)
-	return seg
+	rs.closeGraph(entry)
+	entry.Guards = tr.Guards.List
+	entry.Objects, entry.Closures, entry.Maps = rs.objects, rs.specs, rs.mapped
+	entry.Sources = len(tr.src.All)
+	return entry
 }
 
 // iterators are the running iterators over strings that outlive the trace: they
@@ -73,13 +73,13 @@ func (fs *frames) iterators() []ssa.Instruction {
 }
 
 // frames records the frames at a break.
-func (rs *reconstructor) frames(seg *replay.Entry) {
+func (rs *reconstructor) frames(entry *replay.Entry) {
 	tr := rs.tr
 	shadows := tr.shadows
 	for i, sh := range shadows {
 		spec := replay.Frame{Fn: sh.frame.Code.Fn, PC: sh.frame.PC}
 		if sh.initial >= 0 {
-			seg.Kept++
+			entry.Kept++
 		} else {
 			spec.Call, _ = tr.callOf(shadows[i-1]).(ssa.CallInstruction)
 		}
@@ -102,7 +102,7 @@ func (rs *reconstructor) frames(seg *replay.Entry) {
 				spec.Free = append(spec.Free, replay.Result{Type: fv.Type(), From: rs.of(fv.Type(), sh.frame.Addr(fv), sh.free[k])})
 			}
 		}
-		seg.Frames = append(seg.Frames, spec)
+		entry.Frames = append(entry.Frames, spec)
 	}
 	tr.shadows = shadows
 }
@@ -137,7 +137,7 @@ func registersOf(fn *ssa.Function) []ssa.Value {
 }
 
 // closeGraph gives the graph its outputs and drops what nobody reads.
-func (rs *reconstructor) closeGraph(seg *replay.Entry) {
+func (rs *reconstructor) closeGraph(entry *replay.Entry) {
 	tr := rs.tr
 	g := tr.Graph
 	var outs []any
@@ -154,7 +154,7 @@ func (rs *reconstructor) closeGraph(seg *replay.Entry) {
 	of := map[*graph.Node]replay.GraphInput{}
 	for _, in := range tr.inputs {
 		shape, _, _ := in.tensor.Layout()
-		seg.Seen = append(seg.Seen, replay.SeenTensor{Src: in.src, Shape: slices.Clone(shape)})
+		entry.Seen = append(entry.Seen, replay.SeenTensor{Src: in.src, Shape: slices.Clone(shape)})
 		if in.node.NumUsers() == 0 && !carriers[in.src] {
 			g.Erase(in.node)
 			continue
@@ -169,10 +169,10 @@ func (rs *reconstructor) closeGraph(seg *replay.Entry) {
 		of[n] = in
 	}
 	for _, n := range g.Placeholders() {
-		seg.Inputs = append(seg.Inputs, of[n])
+		entry.Inputs = append(entry.Inputs, of[n])
 	}
-	seg.Numbers = tr.numbers
+	entry.Numbers = tr.numbers
 	if g.NumOps() > 0 {
-		seg.Graph = g
+		entry.Graph = g
 	}
 }

@@ -216,7 +216,7 @@ func (m *run) size(x sym.Int) int64 {
 		if v, ok := y.Fixed(); ok {
 			return v
 		}
-		o := m.seg.Symbols[y]
+		o := m.cached.Symbols[y]
 		return int64(guard.SizeAt(m.entry, o.Src, o.Dim))
 	})
 }

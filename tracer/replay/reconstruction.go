@@ -24,14 +24,14 @@ type Reconstruction interface {
 
 // run holds what reconstructions draw on during one run of a cache entry.
 type run struct {
-	in    *host.Interp
-	entry *guard.Addresses
-	outs  []torch.Value
-	seg   *Entry
-	objs  []unsafe.Pointer // new objects, by objects index
-	clos  []*host.Closure
-	maps  []unsafe.Pointer
-	errs  map[*ErrorSpec]error
+	in     *host.Interp
+	entry  *guard.Addresses
+	outs   []torch.Value
+	cached *Entry
+	objs   []unsafe.Pointer // new objects, by objects index
+	clos   []*host.Closure
+	maps   []unsafe.Pointer
+	errs   map[*ErrorSpec]error
 	// inputs and results are kept for the next call: the list of the graph's
 	// inputs, and places for the values that the cache entry returns.
 	inputs  []torch.Value
@@ -42,7 +42,7 @@ type run struct {
 func (s *Entry) takeMaker(in *host.Interp, a *guard.Addresses) *run {
 	m, ok := s.makers.Get().(*run)
 	if !ok {
-		m = &run{seg: s, in: in, results: make([]unsafe.Pointer, len(s.Results))}
+		m = &run{cached: s, in: in, results: make([]unsafe.Pointer, len(s.Results))}
 		for i, r := range s.Results {
 			m.results[i] = in.New(r.Type)
 		}
@@ -53,12 +53,12 @@ func (s *Entry) takeMaker(in *host.Interp, a *guard.Addresses) *run {
 
 // release clears what belongs to the call and keeps the rest for the next.
 func (m *run) release() {
-	for i, r := range m.seg.Results {
+	for i, r := range m.cached.Results {
 		m.in.Zero(r.Type, m.results[i])
 	}
 	clear(m.inputs)
 	m.entry, m.outs, m.objs, m.clos, m.maps, m.errs = nil, nil, nil, nil, nil, nil
-	m.seg.makers.Put(m)
+	m.cached.makers.Put(m)
 }
 
 type Const struct {
@@ -228,7 +228,7 @@ type Map struct {
 // prepare makes the objects, closures and maps of one run, empty, and then
 // fills them, so that they may point to each other.
 func (m *run) prepare() {
-	s := m.seg
+	s := m.cached
 	if len(s.Objects)+len(s.Closures)+len(s.Maps) == 0 {
 		return
 	}
@@ -257,7 +257,7 @@ func (m *run) prepare() {
 }
 
 func (m *run) fill() {
-	s := m.seg
+	s := m.cached
 	for i, o := range s.Objects {
 		for k, r := range o.Fill {
 			r.write(m, unsafe.Add(m.objs[i], uintptr(k)*o.Size))

@@ -22,9 +22,9 @@ type plans struct {
 
 // Turns counts the calls of one function on one goroutine.
 type Turns struct {
-	depth int // calls that run: a call within a call overwrites nothing of it
-	turn  int
-	segs  map[*Entry]*planned
+	depth   int // calls that run: a call within a call overwrites nothing of it
+	turn    int
+	entries map[*Entry]*planned
 }
 
 // planned is the memory of one cache entry: that of odd and of even calls.
@@ -43,7 +43,7 @@ func BeginCall(th *host.Thread, fn any, resets int64) *Turns {
 	}
 	tu := ps.funcs[fn]
 	if tu == nil {
-		tu = &Turns{segs: map[*Entry]*planned{}}
+		tu = &Turns{entries: map[*Entry]*planned{}}
 		ps.funcs[fn] = tu
 	}
 	if tu.depth == 0 {
@@ -60,10 +60,10 @@ func (tu *Turns) runnable(s *Entry) Runnable {
 	if s.Plan == nil {
 		return s.Run
 	}
-	p := tu.segs[s]
+	p := tu.entries[s]
 	if p == nil {
 		p = &planned{}
-		tu.segs[s] = p
+		tu.entries[s] = p
 	}
 	if p.turn != tu.turn {
 		p.turn, p.next = tu.turn, 0
