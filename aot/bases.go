@@ -62,7 +62,7 @@ func (f *functionalizer) inputs(example []torch.Value) error {
 	return nil
 }
 
-// placeholders are the inputs of g, wherever they stand.
+// placeholders are the inputs of g, wherever they are.
 func placeholders(g *graph.Graph) []*graph.Node {
 	return slices.DeleteFunc(g.Nodes(), func(n *graph.Node) bool { return n.Kind != graph.Placeholder })
 }

@@ -26,7 +26,7 @@ func (s *onceSink) Emit(o logs.Out) {
 }
 
 // TestActivationsAreNoParameters runs methods whose graphs after a break get
-// activations, wherever they stand.
+// activations, wherever they are.
 func TestActivationsAreNoParameters(t *testing.T) {
 	for _, c := range []struct {
 		name, body string

@@ -37,7 +37,7 @@ type class struct {
 }
 
 // splitClasses takes a text apart into the module itself and those of the bodies that
-// its nodes hold, which stand after it.
+// its nodes hold, which come after it.
 func splitClasses(text string) []class {
 	out := []class{{}}
 	for i, line := range strings.Split(text, "\n") {

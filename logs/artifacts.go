@@ -37,7 +37,7 @@ type Break struct {
 	Code       string   `json:"code"`       // GB0170
 	Type       string   `json:"type"`       // Data-dependent branching
 	Fixability string   `json:"fixability"` // see tracer/breaks
-	Detail     string   `json:"detail"`     // the developer's context: what stood there
+	Detail     string   `json:"detail"`     // the developer's context: what was there
 	Pos        Pos      `json:"pos"`
 	Stack      []Pos    `json:"stack"`  // outermost first, ends with Pos
 	Value      []Pos    `json:"value"`  // how the offending value came about, each with its operator in Func

@@ -8,7 +8,7 @@ import (
 // Compile ids are not unique: a reset starts them again at 0/0. This file
 // counts these restarts, so that (rank, epoch, id) names one compile.
 
-// epochState is where one rank of a source stands: a text log may hold several
+// epochState is where one rank of a source is: a text log may hold several
 // ranks in one file.
 type epochState struct {
 	epoch  int
@@ -108,7 +108,7 @@ func (st *Store) companionEpoch(r *Record) int {
 }
 
 // opensCompile says whether a chromium event is the begin of a frame's
-// compilation. Releases differ in which of the two stands before dynamo_start,
+// compilation. Releases differ in which of the two comes before dynamo_start,
 // so it tells a new compile only after the end of the one before. It reads the
 // raw payload without parsing it: the name comes first.
 func opensCompile(payload []byte) bool {

@@ -214,7 +214,7 @@ func EachField(b []byte, f func(key, val []byte) bool) bool {
 	return o.ended
 }
 
-// field says where within an object a key and its value stand.
+// field says where within an object a key and its value are.
 type field struct{ key, keyEnd, val, end uint32 }
 
 // appendFields appends the fields of the object at b[i] and returns the index
@@ -275,7 +275,7 @@ func EachItem(b []byte, f func(val []byte) bool) bool {
 	return false
 }
 
-// JSONString decodes a raw JSON string; other values come back as they stand,
+// JSONString decodes a raw JSON string; other values come back as they are,
 // null as the empty string.
 func JSONString(raw []byte) string {
 	if len(raw) == 0 || string(raw) == "null" {

@@ -47,7 +47,7 @@ func (c *converter) convert(out *bytes.Buffer, m *message) {
 		}
 		return
 	}
-	if m.id.Frame < 0 && name == "cudagraphs" { // the id stands inside the text
+	if m.id.Frame < 0 && name == "cudagraphs" { // the id is inside the text
 		l := textLine{id: NoCompile, autograd: -1}
 		lexTags(text, &l)
 		if l.hasID {

@@ -11,7 +11,7 @@ import (
 // textLine is one line without its prefix.
 type textLine struct {
 	prefixed bool
-	old      bool // a prefix that stands before the first line of a message only
+	old      bool // a prefix that comes before the first line of a message only
 	level    byte
 	micros   int64
 	thread   int

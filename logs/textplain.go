@@ -71,7 +71,7 @@ func (t *textReader) takePlain(l textLine) {
 	p.m.add(l.text)
 }
 
-// oldStyle is the open message of a prefix that stands before first lines only.
+// oldStyle is the open message of a prefix that comes before first lines only.
 func (t *textReader) oldStyle() *message {
 	if len(t.open) == 0 {
 		return nil

@@ -25,7 +25,7 @@ func indexedDims(indices []Value) (first, count int, adjacent bool) {
 }
 
 // IndexShape is the shape of x[indices] for integer indices: the broadcast of
-// the indices stands where they stood when they are neighbours, else in front.
+// the indices stays where they were when they are neighbours, else in front.
 func IndexShape(m *TensorMeta, indices []Value) (shape, picked []sym.Int, err error) {
 	if len(indices) > len(m.Shape) {
 		return nil, nil, IndexErrorf("too many indices for tensor of dimension %d (got %d)", len(m.Shape), len(indices))

@@ -136,7 +136,7 @@ func klDiv(b B, c *Call) Value {
 	if a.LogTarget.Bool() {
 		l = b.mul(b.exp(t), b.sub(t, x))
 	} else {
-		// the product stands first: so the gradients of t add up in PyTorch's order
+		// the product comes first: so the gradients of t add up in PyTorch's order
 		tx := b.mul(t, x)
 		l = b.sub(b.Emit(Xlogy, t, t), tx)
 	}

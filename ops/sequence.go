@@ -18,7 +18,7 @@ func sequenceRows() []*Op {
 					refuse(Errorf("diff expects input to be at least one-dimensional"))
 				}
 				d := a.Dim.of(a.Self)
-				if sym.Is(a.N.Int(), 0) { // what stands before and after does not count then
+				if sym.Is(a.N.Int(), 0) { // what comes before and after does not count then
 					return b.Emit(Clone, a.Self.Value())
 				}
 				var parts []Value

@@ -380,7 +380,7 @@ func quantile(b B, c *Call, ignoreNaN bool) Value {
 		refuse(Errorf("%s() q tensor must be same dtype as the input tensor", c.Op.Name))
 	}
 	rank := len(m.Shape)
-	// Rows stand last.
+	// Rows come last.
 	if a.Dim.IsNone() || rank == 0 {
 		x = b.reshape(x, numel(m.Shape))
 	} else {

@@ -174,7 +174,7 @@ func ByKeyword(op *Op) bool { return op.Tags.Has(TagInPlace | TagNN) }
 func PureArgs(op *Op, args []Arg) []Arg { return pureArgs(Get(Functional(op.ID)), args) }
 
 func pureArgs(f *Op, args []Arg) []Arg {
-	if f.ID == Polygamma { // whose order stands first
+	if f.ID == Polygamma { // whose order comes first
 		return []Arg{args[1], args[0]}
 	}
 	pure := f.Params()

@@ -55,7 +55,7 @@ func (fc *frameCache) find(in *host.Interp, frames []*host.Frame) (*replay.Entry
 	return nil, nil
 }
 
-// cacheAt finds the entries for the place where the frames stand.
+// cacheAt finds the entries for the place where the frames are.
 func (c *Compiled) cacheAt(frames []*host.Frame, last *replay.Entry) *frameCache {
 	resumed := last != nil
 	if !resumed {

@@ -36,7 +36,7 @@ func main() {
 	fmt.Println(g(torch.Randn(3), torch.Randn(3)))
 	fmt.Println(g(torch.Randn(3), torch.Randn(3)))
 }`, "sin cos add", ""},
-	{"a list that stood before the trace gets its elements in it", `
+	{"a list that was there before the trace gets its elements in it", `
 func f(y, ids, v *torch.Tensor) *torch.Tensor {
 	compiler.GraphBreak()
 	put := torch.IndexPut(y, []*torch.Tensor{ids.Remainder(4)}, v, kw.Accumulate(true))

@@ -11,7 +11,7 @@ import (
 // which branch runs, but what is in it is captured like any other function.
 
 // enterBranch does a call of compiler.Cond by pushing the frame of the branch that the
-// predicate chooses. It reports false, and does nothing, where the top frame stands
+// predicate chooses. It reports false, and does nothing, where the top frame is
 // elsewhere or Cond itself has to see to the call: for a predicate that is none, and
 // branches that are native, or compiled by themselves.
 func (t *Tracer) enterBranch(th *host.Thread) bool {

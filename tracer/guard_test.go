@@ -373,7 +373,7 @@ func main() { g := torch.Compile(f); for _, n := range []int{4, 5, 6, 7} { fmt.P
 
 // TestConstantSizesAreGuarded makes a dynamic size a constant (it has to equal
 // another one) and wants a call with another size to recompile, not to run the
-// graph of the first and lose what stands before the error.
+// graph of the first and lose what comes before the error.
 func TestConstantSizesAreGuarded(t *testing.T) {
 	both(t, `
 var calls int

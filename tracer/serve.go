@@ -150,7 +150,7 @@ func framesFrom(th *host.Thread, base int, old []*host.Frame) []*host.Frame {
 }
 
 // seek lets the host run until the next instruction is a call of an operator,
-// so that what stands between a break and the next tensor work costs no graph
+// so that what lies between a break and the next tensor work costs no graph
 // and no guards. It reports false when the region has returned.
 func (c *Compiled) seek(th *host.Thread, base int) bool {
 	for th.Depth() >= base {

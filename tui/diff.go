@@ -82,7 +82,7 @@ func middle(a, b []string) []edit {
 	return out
 }
 
-// sideBySide is the width from which before and after stand side by side.
+// sideBySide is the width from which before and after lie side by side.
 const sideBySide = 84
 
 // beforeAfter compares two texts: side by side where there is room.

@@ -26,7 +26,7 @@ type Feed interface {
 	// Snapshot returns the newest report (reads). It is never nil and never
 	// changes; the same pointer means that nothing new came.
 	Snapshot() *explain.Report
-	// Run tells how the program stands.
+	// Run tells how the program is.
 	Run() Run
 	// Records are the trace's records; nil where there are none to list.
 	Records() Records
@@ -66,7 +66,7 @@ type Feed interface {
 	Export(name, text string) (string, error)
 }
 
-// Run is how a program stands.
+// Run is how a program is.
 type Run struct {
 	Title   string // captioner.go
 	Root    string // folder from which paths are shown

@@ -131,7 +131,7 @@ func TestCostliestBreakFirst(t *testing.T) {
 	d.script("poll\nkeys 3\nexpect ▸ ✂ model.go:62  ")
 }
 
-// The number of the row stands under the list, that of the line under the detail.
+// The number of the row is under the list, that of the line under the detail.
 func TestPositionsBesideWhatTheyCount(t *testing.T) {
 	f := richFeed()
 	for i := range 60 {

@@ -164,7 +164,7 @@ type hits struct {
 
 func (s *payloadSearch) running() bool { return s.on }
 
-// note is the progress; what may be long stands last, where a narrow terminal cuts.
+// note is the progress; what may be long comes last, where a narrow terminal cuts.
 func (s *payloadSearch) note() string {
 	return fmt.Sprintf("searching payloads (esc ends it): %.0f %%, %s for %q", 100*s.done, count(len(s.hits), "hit"), s.query)
 }

@@ -218,7 +218,7 @@ func (sc *scene) header(w int) theme.Line {
 	return left
 }
 
-// stateLine says how the program stands, on every screen: a glyph, a word and a
+// stateLine says how the program is, on every screen: a glyph, a word and a
 // time, and that its files are watched.
 func (sc *scene) stateLine() theme.Line {
 	l := sc.programState()

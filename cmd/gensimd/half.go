@@ -101,7 +101,7 @@ func widen(g *generator, w width, f format) {
 	})
 }
 
-// narrow goes forward, so that the result may stand where the operand begins.
+// narrow goes forward, so that the result may lie where the operand begins.
 func narrow(g *generator, w width, f format) {
 	g.function(
 		"narrow"+f.name+w.String(), "func(dst *uint16, src *float32, n int)",

@@ -93,7 +93,7 @@ func tile(g *generator, w width, h, v int) {
 	g.RET()
 }
 
-// step is one step of the depth, u steps from where the pointers stand.
+// step is one step of the depth, u steps from where the pointers are.
 func step(g *generator, w width, h, v, u int, r tileRegs, acc func(i, j int) reg.VecPhysical) {
 	bs := h * v // the registers after those of the sums
 	if u == 0 {
@@ -115,7 +115,7 @@ func step(g *generator, w width, h, v, u int, r tileRegs, acc func(i, j int) reg
 	}
 }
 
-// storeTile writes the sums, or adds them to what stands there. All n columns
+// storeTile writes the sums, or adds them to what is there. All n columns
 // of full tiles go the short way; others are masked.
 func storeTile(g *generator, w width, h, v int, r tileRegs, acc func(i, j int) reg.VecPhysical) {
 	n, add := g.arg("n"), g.Load(g.Param("add"), g.GP8())

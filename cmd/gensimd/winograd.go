@@ -17,7 +17,7 @@ func winograd(g *generator) {
 	}
 }
 
-// winoFilter turns the filters of some rows of the weight, which stand side by side.
+// winoFilter turns the filters of some rows of the weight, which lie side by side.
 func winoFilter(g *generator, w width) {
 	g.function("winoFilter"+w.String(), "func(dst, src *float32, channels, n, point int)",
 		"turns the filters of n rows: 9 steps of n lanes for each channel become 16 values, point bytes apart.")

@@ -79,7 +79,7 @@ func (n *Node) String() string {
 	return sb.String()
 }
 
-// hoistedMark stands after the loops of a node that the prologue runs.
+// hoistedMark comes after the loops of a node that the prologue runs.
 const hoistedMark = " once"
 
 // Head is the first line of the node: its name, kind and loops.

@@ -125,7 +125,7 @@ func advancedIndex(c *call) error {
 }
 
 // positionsAt is the first dimension of x[list] that belongs to the positions:
-// they stand where they stood when they are neighbours, else in front.
+// they stay where they were when they are neighbours, else in front.
 func positionsAt(list []ops.Value) (first int, any bool) {
 	first, last, count := -1, -1, 0
 	for d, v := range list {

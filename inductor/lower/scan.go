@@ -50,7 +50,7 @@ func scanned(r ir.ReduceOp) lowerFunc {
 // operandOf loads t as type d.
 func (b *body) operandOf(t *tensor, d ops.DType) int { return b.cast(b.load(t), d) }
 
-// extremes is a running extreme and where it stands: the last of several equal
+// extremes is a running extreme and where it is: the last of several equal
 // ones, and NaN before all others.
 func extremes(r ir.ReduceOp) lowerFunc {
 	return func(c *call) error {

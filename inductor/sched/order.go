@@ -1,7 +1,8 @@
 package sched
 
 // This file keeps the groups in a topological order while they are fused (a dynamic
-// one, after Pearce and Kelly: only what lies between two places moves). It bounds searches: whatever lies between two groups
+// one, after Pearce and Kelly: only what lies between two places moves). It bounds
+// searches: whatever lies between two groups
 // in the dependencies lies between them in the order as well.
 
 // topoOrder holds groups by Group.place; nil where one was merged away.

@@ -78,7 +78,7 @@ func TestTopoOrder(t *testing.T) {
 				}
 				for s := range g.succs {
 					if s.place <= g.place {
-						t.Fatalf("seed %d: %s stands before %s, which it needs", seed, s.Name(), g.Name())
+						t.Fatalf("seed %d: %s comes before %s, which it needs", seed, s.Name(), g.Name())
 					}
 				}
 			}

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Flags of check stand before or after the path; what follows -- is the program's.
+// Flags of check come before or after the path; what follows -- is the program's.
 func TestCheckFlags(t *testing.T) {
 	trace := filepath.Join("..", "..", "explain", "testdata", "traces", "pytorch-2.15", "nested_gb.log.zst")
 	for _, c := range []struct {

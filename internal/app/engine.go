@@ -130,7 +130,7 @@ func runProgram(cfg EngineConfig, sink logs.Sink, gate *Gate, steps eval.StepLog
 	return in.Run()
 }
 
-// safePoints lets the gate stop the tracer; where the program stands is asked
+// safePoints lets the gate stop the tracer; the place of the program is asked
 // only when the gate is armed.
 func safePoints(g *Gate) func(kind string, where func() logs.Pos) {
 	return func(kind string, where func() logs.Pos) {

@@ -23,7 +23,7 @@ type printedLog struct {
 	texts []string
 }
 
-// lineSpan is where a line stands.
+// lineSpan is where a line is.
 type lineSpan struct {
 	record int64
 	line   int32

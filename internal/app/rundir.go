@@ -31,7 +31,7 @@ const (
 	faultFile  = "fault"
 )
 
-// State is how a run stands.
+// State is how a run is doing.
 type State string
 
 // The states of a run.

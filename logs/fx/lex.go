@@ -23,7 +23,7 @@ type nesting struct {
 	quote byte
 }
 
-// outside takes the next byte of the text, and reports whether it stands outside
+// outside takes the next byte of the text, and reports whether it is outside
 // of all brackets and quotes and is none of them.
 func (n *nesting) outside(ch byte) bool {
 	switch {

@@ -10,7 +10,7 @@ import (
 
 // CrossMapLRN2d is the older kind of LocalResponseNorm, for images, with what is
 // odd about PyTorch's: channels after the first window count the first channel
-// as well, and the derivative is that of a window which stands elsewhere.
+// as well, and the derivative is that of a window which is elsewhere.
 type CrossMapLRN2d struct {
 	Size           int
 	Alpha, Beta, K float64

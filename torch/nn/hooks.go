@@ -4,7 +4,7 @@ import "tcdbg/torch"
 
 // This file is hooks of modules. A Go program calls Forward itself, so a hook
 // cannot slip in between: Hooked is the module with its hooks, to be put where
-// the module stood.
+// the module was.
 
 // Hooked is a module whose calls are seen by hooks. Its state is the module's.
 type Hooked struct {

@@ -11,7 +11,7 @@ import (
 
 // This file is weights that are computed from what is learnt in their place. A
 // Go field cannot compute its value, so Parametrized is the module with such a
-// weight, to be put where the module stood.
+// weight, to be put where the module was.
 
 // weighted is a module whose weight can be another one.
 type weighted interface {
@@ -173,7 +173,7 @@ func RemoveParametrizations(m Module, leave bool) Module {
 }
 
 // WeightNorm learns the length and the direction of each slice of m's weight
-// apart. Option: kw.Dim(0), the dimension along which slices stand; kw.Dim(nil)
+// apart. Option: kw.Dim(0), the dimension along which slices lie; kw.Dim(nil)
 // takes the whole weight as one.
 func WeightNorm(m Module, opts ...torch.Option) *Parametrized {
 	known("weight_norm", opts, "dim")

@@ -118,7 +118,7 @@ func (s *subscripted) emit(op ops.ID, args ...ops.Arg) {
 	s.node = s.call(op, append([]ops.Arg{s.node}, args...)...)
 }
 
-// element is one subscript: its type inside the interface and where it stands.
+// element is one subscript: its type inside the interface and where it is.
 type element struct {
 	t types.Type
 	p unsafe.Pointer

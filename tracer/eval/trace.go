@@ -20,7 +20,7 @@ import (
 )
 
 // This file is one trace: the symbolic evaluation of a frame stack from where a
-// region stands to the next break or the return of the compiled function.
+// region begins to the next break or the return of the compiled function.
 //
 // The trace drives a scratch thread of the host with copies of the frames:
 // everything but tensor operators and stores to entry memory is executed by the
@@ -274,7 +274,7 @@ func (fs *frames) userPos() logs.Pos {
 	return fs.Pos()
 }
 
-// shadowPos is where frame i of the scratch thread stands.
+// shadowPos is where frame i of the scratch thread is.
 func (fs *frames) shadowPos(i int) logs.Pos {
 	if i == len(fs.shadows)-1 {
 		return PosOf(fs.env.Prog, fs.shadows[i].frame)

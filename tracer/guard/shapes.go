@@ -165,7 +165,7 @@ type Origin struct {
 // AnyDim means the value itself where a map or a symbol names a dimension.
 const AnyDim = -1
 
-// failure says what stands where a symbol is read.
+// failure says what is where a symbol is read.
 func (o Origin) failure(a *Addresses, name string) string {
 	v := strconv.Itoa(SizeAt(a, o.Src, o.Dim))
 	if o.Dim == AnyDim {

@@ -191,7 +191,7 @@ func (f *Frame) Clone() *Frame {
 }
 
 // PushFrame puts a prepared frame (of Clone) on top of th. Its results go to
-// the register of the call at which the frame below stands.
+// the register of the call at which the frame below is.
 func (th *Thread) PushFrame(f *Frame) {
 	f.th, f.Caller = th, th.top
 	f.heapVars = f.heapVars || th.scratch

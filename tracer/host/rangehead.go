@@ -69,7 +69,7 @@ func rangeBranch(in ssa.Instruction) *ssa.If {
 }
 
 // extent is the first and the last position in a loop's body: in the block and those that
-// it dominates. A variable stands where it is declared.
+// it dominates. A variable is where it is declared.
 func extent(body *ssa.BasicBlock) (from, to token.Pos) {
 	for _, in := range body.Instrs {
 		if _, variable := in.(*ssa.Phi); variable || !in.Pos().IsValid() {

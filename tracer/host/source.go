@@ -223,7 +223,7 @@ func (p *Program) SourceLine(file string, line int) string {
 	return strings.TrimRightFunc(lines[line-1], unicode.IsSpace)
 }
 
-// Pos returns where an instruction stands: its own position, else that of the
+// Pos returns where an instruction is: its own position, else that of the
 // previous instruction of its block, else the next one's. The head of a range loop
 // is at its for, else where its body begins, which is with the element.
 func (p *Program) Pos(in ssa.Instruction) token.Position {
@@ -240,7 +240,7 @@ func (p *Program) Pos(in ssa.Instruction) token.Position {
 	var before token.Pos
 	seen := false
 	for _, other := range block.Instrs {
-		_, variable := other.(*ssa.Phi) // it stands where the variable is declared
+		_, variable := other.(*ssa.Phi) // it is where the variable is declared
 		switch {
 		case other == in:
 			seen = true

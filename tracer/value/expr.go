@@ -11,7 +11,7 @@ import (
 // This file is expressions over numbers and bools that were somewhere on entry. A counter
 // that is only incremented costs no guard that way.
 
-// Expr is an expression over scalars that stand somewhere on entry.
+// Expr is an expression over scalars that are somewhere on entry.
 type Expr struct {
 	Op    token.Token // ILLEGAL: a leaf; NOT, SUB with y nil: unary; ARROW: conversion
 	Kind  ScalarKind  // of the result

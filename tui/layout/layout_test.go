@@ -2,7 +2,7 @@ package layout
 
 import "testing"
 
-// The layout at the sizes that people have: where list and detail stand, and
+// The layout at the sizes that people have: where list and detail are, and
 // that nothing overlaps or leaves the terminal.
 func TestArrange(t *testing.T) {
 	for _, c := range []struct {

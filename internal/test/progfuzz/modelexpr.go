@@ -13,7 +13,7 @@ import (
 // modelRow writes one expression; false where no value fits.
 type modelRow func(m *modelWriter, vs values) (text string, made value, ok bool)
 
-// modelRows are all rows; what stands twice is twice as frequent.
+// modelRows are all rows; what is in it twice is twice as frequent.
 func modelRows() []modelRow {
 	return slices.Concat(
 		[]modelRow{mapped, mapped, combined, combined, combined, scaled},

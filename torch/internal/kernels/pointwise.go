@@ -12,7 +12,7 @@ import (
 // This file turns typed loops into pointwise kernels.
 
 // loopSet has a loop for each compute type; some have one for half precision too, which
-// is taken where all operands have it. From around on stand the same loops again, those
+// is taken where all operands have it. From around on come the same loops again, those
 // of them that can write around the caches.
 type loopSet [2 * ops.NumDTypes]strided.Loop
 

@@ -21,7 +21,7 @@ func (l Level) Lanes() int { return table[l].lanes }
 
 // Tile multiplies a sliver a of h rows with a sliver b of v*Lanes columns over
 // k steps and stores n columns at c, whose rows are ldc bytes apart, or adds
-// them to what stands there.
+// them to what is there.
 func (l Level) Tile(h, v, k int, a, b, c *float32, ldc, n int, add bool) {
 	table[l].tiles[v-1][h-1](k, a, b, c, ldc, n, add)
 }

@@ -11,7 +11,7 @@ import (
 // This file tests tiles and packing of every level against the plain ones, on
 // memory with guards around it.
 
-// guard stands around what a kernel may write.
+// guard lies around what a kernel may write.
 const guard = -12345
 
 // guarded returns n numbers that start off elements after an aligned address,

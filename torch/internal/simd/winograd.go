@@ -24,7 +24,7 @@ func (l Level) WinogradFilter(dst, src []float32, channels, n, point int) {
 	table[l].filter(&dst[0], &src[0], channels, n, 4*point)
 }
 
-// TilePlanes says where tiles stand: element x of row y of the first one is in plane
+// TilePlanes says where tiles are: element x of row y of the first one is in plane
 // y%2*2 + x%2 at row y/2, place x/2; the next one's is its neighbour. Figures are floats.
 type TilePlanes struct{ Channel, Plane, Pitch int }
 

@@ -141,7 +141,7 @@ var (
 	narrowHalf   = narrowing(simd.Float16, floatToHalf)
 )
 
-// widening converts a format of 16 bits to float32: what stands side by side by vectors,
+// widening converts a format of 16 bits to float32: what lies side by side by vectors,
 // the rest by plain.
 func widening(format simd.Half, plain func(uint16) float32) CopyFunc {
 	apart := mapCopy(plain)

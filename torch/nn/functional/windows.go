@@ -202,7 +202,7 @@ func fractional(class string, sampleOf []int, x *torch.Tensor, kernelSize any, o
 	return largest(values, places, size, k, single)
 }
 
-// largest takes the maxima of windows that stand side by side in values, and
+// largest takes the maxima of windows that lie side by side in values, and
 // their places.
 func largest(values, places *torch.Tensor, size, k []int, single bool) (y, indices *torch.Tensor) {
 	n := len(size)
