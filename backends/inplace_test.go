@@ -24,7 +24,7 @@ var inPlaceCases = []inPlaceCase{
 	{"the other one as it was", "q.Mul_(p); p.Add_(1); return nil", 2},
 	{"a row at a time", "p.Copy_(p.Softmax(1)); return nil", 0},
 	{"a second pass reads it", "r := p.Sub(p.Mean(kw.Dim(-2))); p.Tanh_(); return p.Mul(r.Mean())", 0},
-	{"elements that stand elsewhere", "p.Copy_(p.T().Mul(2)); return nil", 0},
+	{"elements that lie elsewhere", "p.Copy_(p.T().Mul(2)); return nil", 0},
 	{"a neighbour", "p.Copy_(p.Flip(1).Mul(2)); return nil", 0},
 	{"the old content is a result", "old := p.Clone(); p.Mul_(2); return old", 1},
 	{"the new content is a result as well", "r := p.Mul(2); p.Copy_(r); return r", 0},

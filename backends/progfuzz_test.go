@@ -286,7 +286,7 @@ func differs(want, got string) string {
 func lastPlaces(lines []string) []float64 {
 	out := make([]float64, len(lines))
 	unit := 0.0
-	for i := len(lines) - 1; i >= 0; i-- { // the dtype stands after the numbers
+	for i := len(lines) - 1; i >= 0; i-- { // the dtype comes after the numbers
 		switch {
 		case strings.HasSuffix(lines[i], "dtype=torch.bfloat16)"):
 			unit = 0x1p-7 // 8 binary digits

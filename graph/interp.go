@@ -15,7 +15,7 @@ func (g *Graph) Run(inputs []torch.Value) []torch.Value { return g.run(inputs, r
 // RunUntaped is Run without recording gradients.
 func (g *Graph) RunUntaped(inputs []torch.Value) []torch.Value { return g.run(inputs, unrecorded) }
 
-// taping is how the calls of a run stand to the tape.
+// taping is what the calls of a run are to the tape.
 type taping uint8
 
 const (

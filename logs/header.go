@@ -29,7 +29,7 @@ type header struct {
 }
 
 // glogPrefix finds "V1120 20:59:19.936000 400 path:28] " at the start of line
-// and returns the index after it, -1 when there is none. "[rank0]:" may stand
+// and returns the index after it, -1 when there is none. "[rank0]:" may come
 // before it.
 func glogPrefix(line []byte, h *header) int {
 	i := 0

@@ -109,7 +109,7 @@ func encodeBlock(b []byte, list []entry) []byte {
 			times++
 			continue
 		}
-		if times > 0 { // stands between the two
+		if times > 0 { // is between the two
 			mark := appendAgain(nil, times)
 			b = slices.Insert(b, end, mark...)
 			end, times = end+len(mark), 0

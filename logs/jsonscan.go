@@ -30,25 +30,25 @@ func skipSpace(b []byte, i int) int {
 // JSON within strings, where every tenth byte is a backslash.
 func skipString(b []byte, i int) int {
 	const quotes, slashes = '"' * eachByte, '\\' * eachByte
-	behind := uint64(0) // highBit when the byte before b[i] escapes it
+	carry := uint64(0) // highBit when the byte before b[i] escapes it
 	for i++; i+8 <= len(b); i += 8 {
 		word := binary.LittleEndian.Uint64(b[i:])
 		slash := zeroBytes(word ^ slashes)
-		escaped := slash<<8 | behind
+		escaped := slash<<8 | carry
 		if slash&escaped != 0 { // one backslash may escape the other
-			slash, escaped = oneByOne(slash, behind)
+			slash, escaped = oneByOne(slash, carry)
 		}
 		if end := zeroBytes(word^quotes) &^ escaped; end != 0 {
 			return i + bits.TrailingZeros64(end)/8 + 1
 		}
-		behind = slash >> 56
+		carry = slash >> 56
 	}
 	for ; i < len(b); i++ {
 		switch {
-		case behind != 0:
-			behind = 0
+		case carry != 0:
+			carry = 0
 		case b[i] == '\\':
-			behind = highBit
+			carry = highBit
 		case b[i] == '"':
 			return i + 1
 		}
@@ -58,15 +58,15 @@ func skipString(b []byte, i int) int {
 
 // oneByOne takes a run of backslashes apart: escaping are those that escape the
 // byte after them, escaped the bytes that are.
-func oneByOne(slash, behind uint64) (escaping, escaped uint64) {
+func oneByOne(slash, carry uint64) (escaping, escaped uint64) {
 	for at := uint64(highBit); at != 0; at <<= 8 {
 		switch {
-		case behind != 0:
+		case carry != 0:
 			escaped |= at
-			behind = 0
+			carry = 0
 		case slash&at != 0:
 			escaping |= at
-			behind = highBit
+			carry = highBit
 		}
 	}
 	return escaping, escaped

@@ -183,7 +183,7 @@ func torchLog(m *message, name, text string) []event {
 	return []event{{kind: "torch_log", meta: map[string]any{"name": name, "level": string(m.level)}, payload: text, hasPayload: true}}
 }
 
-// recompileText reads head, entries and user stacks; the stack's lines stand
+// recompileText reads head, entries and user stacks; the stack's lines are
 // after "- " as reasons do.
 func recompileText(m *message, name, text string) []event {
 	lines := strings.Split(text, "\n")

@@ -240,7 +240,7 @@ func TestEpochs(t *testing.T) {
 }
 
 // TestEpochsByPhases: the phases that open a compile belong to it, whether they
-// stand before dynamo_start or after it.
+// come before dynamo_start or after it.
 func TestEpochsByPhases(t *testing.T) {
 	var b strings.Builder
 	id := `, "frame_id": 0, "frame_compile_id": 0, "attempt": 0`

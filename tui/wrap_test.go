@@ -8,7 +8,7 @@ import (
 	"tcdbg/logs"
 )
 
-// TestErrorsAreReadable: on the Overview what an error says, and its fix, stand there to
+// TestErrorsAreReadable: on the Overview what an error says, and its fix, are there to
 // their last word, in any window, also after its size has changed.
 func TestErrorsAreReadable(t *testing.T) {
 	said := "FlexAttention does not support backward on CPU. Please set the input requires_grad to False or use another device."

@@ -231,7 +231,7 @@ func (c *call) bufferFor(m *ops.TensorMeta) *tensor {
 }
 
 // winners finds where in its plane the first largest element of each window
-// stands; NaN is largest, and the last of several wins.
+// lies; NaN is largest, and the last of several wins.
 func (c *call) winners(x *tensor, ws []slide, dst *tensor) {
 	view := windowView(x, ws)
 	b := c.l.pointwiseNode(dst.shape)

@@ -59,7 +59,7 @@ type feedState struct {
 	cancel  context.CancelFunc
 	done    chan struct{} // closed when the trace was read to its end
 	exited  chan struct{} // closed when the child has ended
-	stands  logs.State    // what the engine said last, as of the last snapshot
+	state   logs.State    // what the engine said last, as of the last snapshot
 }
 
 func (f *feed) now() *feedState {
@@ -214,7 +214,7 @@ func (f *feed) Snapshot() *explain.Report {
 	st := f.now()
 	r := f.fold(st)
 	f.mu.Lock()
-	st.stands = r.State
+	st.state = r.State
 	f.mu.Unlock()
 	return r
 }
@@ -238,9 +238,9 @@ func (f *feed) Run() tui.Run {
 	st := f.state
 	r := tui.Run{Title: f.title, Root: f.root, Live: st.live, Start: st.start, Elapsed: st.took}
 	r.Watched, r.Changes = f.watched, f.changes
-	if st.live && st.stands.State == "paused" {
+	if st.live && st.state.State == "paused" {
 		r.Paused = true
-		if w := st.stands.Where; w != nil {
+		if w := st.state.Where; w != nil {
 			r.Where = fmt.Sprintf("%s:%d", filepath.Base(w.File), w.Line)
 		}
 	}
@@ -262,7 +262,7 @@ func endWords(st *feedState) (string, bool) {
 	e := st.ended
 	switch {
 	case e.State == Unseen:
-		if s := st.stands; s.State == "exited" {
+		if s := st.state; s.State == "exited" {
 			return fmt.Sprintf("exit %d", s.Code), s.Code != 0
 		}
 		return "ended; it was left running, so its exit code is unknown", false

@@ -113,7 +113,7 @@ func (g *Gate) name() string {
 
 // SafePoint is called by the tracer where the program may stop: kind is
 // "frame", "break" or "recompile". It returns at once unless a pause was asked
-// for or a breakpoint stands here. where is called only when it stops.
+// for or a breakpoint is here. where is called only when it stops.
 func (g *Gate) SafePoint(kind string, file string, line int, where func() logs.Pos) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -97,7 +97,7 @@ func TestEndOfALeftRun(t *testing.T) {
 	if words, failed := endWords(st); failed || !strings.Contains(words, "exit code is unknown") {
 		t.Errorf("%q, failed %v", words, failed)
 	}
-	st.stands.State, st.stands.Code = "exited", 3
+	st.state.State, st.state.Code = "exited", 3
 	if words, failed := endWords(st); !failed || words != "exit 3" {
 		t.Errorf("%q, failed %v", words, failed)
 	}

@@ -78,7 +78,7 @@ func CutLeft(s string, w int) string {
 		return Cut(s, w)
 	}
 	out := ansi.TruncateLeft(s, n-w+1, "…")
-	for drop := n - w + 2; Width(out) > w; drop++ { // a wide character stood across the cut
+	for drop := n - w + 2; Width(out) > w; drop++ { // a wide character lay across the cut
 		out = ansi.TruncateLeft(s, drop, "…")
 	}
 	return out

@@ -10,7 +10,7 @@ import (
 // This file is the frame of a model program: a module with parameters and
 // buffers, a compiled function over tensors of many shapes and types, and a
 // main that calls it with batches of several sizes and trains it. Which
-// operators may stand where is the table of modelexpr.go.
+// operators may be where is the table of modelexpr.go.
 
 // ModelPrelude is what model programs use.
 const ModelPrelude = `
