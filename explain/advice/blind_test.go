@@ -40,8 +40,10 @@ func TestACacheFilledWithinIsNotNormal(t *testing.T) {
 
 // The setting that makes an int of a module an input does not help where the int is an index.
 func TestAnIndexOfAModuleIsNoInput(t *testing.T) {
-	f := Finding{Kind: Recompile, Guard: breaks.AttributeChanged, Name: "self.ptr", Line: "self.ptr += 1",
-		Text: "hint: allow_unspec_int_on_nn_module"}
+	f := Finding{
+		Kind: Recompile, Guard: breaks.AttributeChanged, Name: "self.ptr", Line: "self.ptr += 1",
+		Text: "hint: allow_unspec_int_on_nn_module",
+	}
 	for other, want := range map[string]bool{
 		"y = x * self.ptr":               true,
 		"self.ptrs[0] = v":               true,
@@ -82,8 +84,10 @@ func textOf(t *testing.T, f *Finding) string {
 // compiled by itself only where what calls them runs eagerly.
 func TestAnAttributeOfEachModule(t *testing.T) {
 	once := []string{"class Block(Module):", "    def __init__(self, index):", "        self.index = index", "        if self.index == 0:"}
-	f := Finding{Kind: Recompile, Guard: breaks.AttributeChanged, Name: "self.index", Text: "hint: allow_unspec_int_on_nn_module",
-		CalledWithin: true, File: once}
+	f := Finding{
+		Kind: Recompile, Guard: breaks.AttributeChanged, Name: "self.index", Text: "hint: allow_unspec_int_on_nn_module",
+		CalledWithin: true, File: once,
+	}
 	if row, _ := For(&f); row.ID != "of-each-module" {
 		t.Errorf("set once: row %q", row.ID)
 	}
@@ -152,8 +156,10 @@ func TestDisabledFunctionsStayDisabledFirst(t *testing.T) {
 
 // A lambda that is compiled by itself has no caller that could mark its sizes.
 func TestSizesOfANestedFunctionFollow(t *testing.T) {
-	f := Finding{Kind: Recompile, Guard: breaks.SizeChanged, Name: "dist", Function: "<lambda>", Expected: "6", Actual: "9",
-		Reachable: true, Direct: true, Changed: []string{"dist, 0"}}
+	f := Finding{
+		Kind: Recompile, Guard: breaks.SizeChanged, Name: "dist", Function: "<lambda>", Expected: "6", Actual: "9",
+		Reachable: true, Direct: true, Changed: []string{"dist, 0"},
+	}
 	for nested, want := range map[bool]string{false: "size", true: "nested-function"} {
 		f.Nested = nested
 		if row, _ := For(&f); row.ID != want {

@@ -86,8 +86,10 @@ func TestAMethodHandedAcrossABreak(t *testing.T) {
 
 // Where other causes make entries, a tensor that is not marked fixes its size again.
 func TestSizesAreMarkedBeforeEveryCallWhereEntriesHaveOtherCauses(t *testing.T) {
-	f := Finding{Kind: Recompile, Guard: breaks.SizeChanged, Name: "x", Expected: "4", Actual: "6", Reachable: true, Direct: true,
-		Changed: []string{"x, 0", "y, 0"}}
+	f := Finding{
+		Kind: Recompile, Guard: breaks.SizeChanged, Name: "x", Expected: "4", Actual: "6", Reachable: true, Direct: true,
+		Changed: []string{"x, 0", "y, 0"},
+	}
 	for other, want := range map[bool]string{false: "before the first call, all of them", true: "before every call"} {
 		if f.Recompiled = other; !has(textOf(t, &f), want) {
 			t.Errorf("other causes %v: %q", other, textOf(t, &f))
@@ -108,8 +110,14 @@ func TestArgumentsOfAFunction(t *testing.T) {
 		at   int
 		is   bool
 	}{
-		{"mel", 5, true}, {"mel", 7, true}, {"mel", 8, false}, {"lens", 4, true},
-		{"lens", 7, false}, {"h", 7, false}, {"skip", 5, false}, {"seen", 5, false},
+		{"mel", 5, true},
+		{"mel", 7, true},
+		{"mel", 8, false},
+		{"lens", 4, true},
+		{"lens", 7, false},
+		{"h", 7, false},
+		{"skip", 5, false},
+		{"seen", 5, false},
 	} {
 		if is, known := Parameter(body, c.at, c.name); is != c.is || !known {
 			t.Errorf("%s until line %d: %v, known %v", c.name, c.at, is, known)

@@ -326,8 +326,10 @@ func FixValue(name string, g *explain.GuardFailure) explain.Fix {
 	case !takesTensor(g.Pos.Code, name):
 		return goFix("number-constant", name)
 	}
-	row := map[string]string{breaks.AttributeChanged: "number-field", breaks.GlobalChanged: "number-global",
-		breaks.ClosureChanged: "number-captured"}[g.Kind]
+	row := map[string]string{
+		breaks.AttributeChanged: "number-field", breaks.GlobalChanged: "number-global",
+		breaks.ClosureChanged: "number-captured",
+	}[g.Kind]
 	return goFix(cmp.Or(row, "number"), name, "== "+g.Expected)
 }
 

@@ -66,8 +66,10 @@ var goTexts = []goText{
 	{id: "rounds", format: "the loop at the marked line is unrolled, so there is an entry for each number of rounds: keep these " +
 		"few, or leave the loop outside and compile its body"},
 	{id: "number", format: "the graph is specialised on %s %s: pass %[1]s as a tensor"},
-	{id: "number-constant", format: "the marked line needs %s as a number, so there is an entry for each value: keep them few",
-		settled: true},
+	{
+		id: "number-constant", format: "the marked line needs %s as a number, so there is an entry for each value: keep them few",
+		settled: true,
+	},
 	{id: "number-field", format: "the graph is specialised on the attribute %s %s: keep it in a tensor (a buffer), or hoist it out " +
 		"of the compiled function"},
 	{id: "number-global", format: "the graph is specialised on the global %s %s: make it a tensor"},
@@ -116,20 +118,28 @@ var goBreakTexts = []goBreakText{
 		text: "The body of torch.NoGrad breaks at %s, and no graph can go on under its mode: leave what that line does " +
 			"to the caller of the compiled function.",
 	},
-	{id: "grad", code: breaks.TensorBackward, context: "call of torch.Grad",
+	{
+		id: "grad", code: breaks.TensorBackward, context: "call of torch.Grad",
 		text: "Gradients are computed between two graphs: where they are part of the result (a second derivative, an inner step) " +
-			"leave the call here, CreateGraph works across it; else compile what gives the loss and call Grad outside."},
-	{id: "bincount", code: breaks.DynamicShapeOperator, context: "operator bincount",
+			"leave the call here, CreateGraph works across it; else compile what gives the loss and call Grad outside.",
+	},
+	{
+		id: "bincount", code: breaks.DynamicShapeOperator, context: "operator bincount",
 		text: "Where the number of classes is known, count with ScatterAdd: torch.Zeros(n).ScatterAdd(0, index, torch.Ones(...)), " +
-			"or sum a OneHot."},
+			"or sum a OneHot.",
+	},
 	{id: "nonzero", code: breaks.DynamicShapeOperator, context: "operator nonzero", text: selectStatic},
 	{id: "argwhere", code: breaks.DynamicShapeOperator, context: "operator argwhere", text: selectStatic},
-	{id: "branch-ends", code: breaks.DataDependentBranching, on: contextHas(breaks.SideEnds),
+	{
+		id: "branch-ends", code: breaks.DataDependentBranching, on: contextHas(breaks.SideEnds),
 		text: "A side of this branch ends the program or panics, so Where cannot choose: return the condition, and check it after " +
-			"the call."},
-	{id: "branch-leaves", code: breaks.DataDependentBranching, on: contextHas(breaks.SideLeaves),
+			"the call.",
+	},
+	{
+		id: "branch-leaves", code: breaks.DataDependentBranching, on: contextHas(breaks.SideLeaves),
 		text: "A side of this branch leaves the loop, so Where cannot choose: compile the body of the loop, and loop and check " +
-			"outside of it."},
+			"outside of it.",
+	},
 	{
 		id: "item-fails", code: breaks.TensorItem, on: contextHas(breaks.WayEnds),
 		text: "This line runs only where the program ends or panics: mend the branch that leads to it, and this break " +
@@ -146,12 +156,16 @@ var goBreakTexts = []goBreakText{
 			"loop and check outside of it.",
 	},
 	{id: "item-printed", code: breaks.TensorItem, on: printing, text: "Return the tensor, and print its number after the call."},
-	{id: "item-branch", code: breaks.TensorItem, on: branching,
-		text: "The branch needs the number: compute both sides and choose with Where on the tensor, or decide before the call."},
+	{
+		id: "item-branch", code: breaks.TensorItem, on: branching,
+		text: "The branch needs the number: compute both sides and choose with Where on the tensor, or decide before the call.",
+	},
 	{id: "item-returned", code: breaks.TensorItem, on: returning, text: "Return the tensor, and call Item on it in the caller."},
-	{id: "item-position", code: breaks.TensorItem, on: converting,
+	{
+		id: "item-position", code: breaks.TensorItem, on: converting,
 		text: "The number exists only after the graph: where it is a position, IndexSelect, Gather and IndexFill take the tensor as " +
-			"it is; else read it after the call."},
+			"it is; else read it after the call.",
+	},
 }
 
 const selectStatic = "Use a mask and Where instead of selecting elements, or NonzeroStatic where a bound on their number is known."
