@@ -1,6 +1,7 @@
 # Blind, second set: a detector with dataclass inputs, a list of images and post-processing by score.
 # fix 1: mask-select
 # fix 2: break-in-loop
+# fix 1: no-entry
 import os, dataclasses, torch, torch.nn as nn
 from typing import Optional
 torch.manual_seed(0)
