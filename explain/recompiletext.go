@@ -139,7 +139,8 @@ func OwnKindFirst(rc *Recompile) {
 		if !slices.Contains(order, g.Entry) {
 			order = append(order, g.Entry)
 		}
-		small := g.Expected == ">= 2" || strings.HasPrefix(g.Source, "2 <= ") // 0 and 1 have entries of their own
+		// Sizes of 0 and 1 have entries of their own; numbers have, too, but these change from call to call.
+		small := (g.Expected == ">= 2" || strings.HasPrefix(g.Source, "2 <= ")) && !slices.Contains(kindsOfNumbers, g.Kind)
 		other[g.Entry] = other[g.Entry] || small || slices.Contains(kindsOfCalls, g.Kind)
 	}
 	i := slices.IndexFunc(order, func(e string) bool { return !other[e] })
@@ -162,6 +163,9 @@ var kindsOfCalls = []string{
 	breaks.RequiresGradChanged, breaks.NoneChanged, breaks.TypeChanged, breaks.TrainingChanged, breaks.GlobalStateChanged,
 	breaks.RankChanged, breaks.DtypeChanged,
 }
+
+// kindsOfNumbers are the guards of numbers that the program holds.
+var kindsOfNumbers = []string{breaks.ValueChanged, breaks.AttributeChanged, breaks.GlobalChanged, breaks.ClosureChanged}
 
 // foreign is 1 where an entry could not serve the call whatever its values: one of
 // another backend, one that another thread made meanwhile, or one of another gradient mode
