@@ -79,7 +79,7 @@ func (n *cudaGraphNote) Advice() explain.Advice {
 }
 
 // CudaGraphAdvice lists what asked for CUDA graphs in vain, each reason and place once.
-// Where a message came with its compile and without, the one that has a place stands.
+// Where a message came with its compile and without, the one that has a place stays.
 func CudaGraphAdvice(r *explain.Report) []explain.Advice {
 	var placed, rest []explain.Advice
 	var frames *frameIndex

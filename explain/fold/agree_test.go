@@ -84,7 +84,7 @@ func TestTextTellsWhatTheTraceTells(t *testing.T) {
 // what it does, not off a report.
 type programFact struct {
 	code  string // of the kind of break, or the kind of guard
-	line  int    // where it stands; 0: recompiles of a function
+	line  int    // where it is; 0: recompiles of a function
 	fn    string
 	times int
 	words string // of the title, or of what changed
@@ -293,7 +293,7 @@ func TestAdviceOnLocals(t *testing.T) {
 }
 
 // TestDrawnNumbers: a number that Python draws is told by the value's name, wherever
-// the condition stands.
+// the condition is.
 func TestDrawnNumbers(t *testing.T) {
 	b := &explain.Break{Code: breaks.DataDependentBranching, Value: []logs.Pos{{Func: "random_value_0: graph input (random_value_0)"}}}
 	b.Pos.Code = "if chance < 0.1:"

@@ -102,9 +102,9 @@ func TestKernelsCalledTwice(t *testing.T) {
 	}
 }
 
-// TestDearestRecompilesFirst: by seconds, not by number; one that hit the limit before
+// TestCostliestRecompilesFirst: by seconds, not by number; one that hit the limit before
 // all, and a resumed part with its function.
-func TestDearestRecompilesFirst(t *testing.T) {
+func TestCostliestRecompilesFirst(t *testing.T) {
 	r := &explain.Report{}
 	add := func(name string, seconds float64, s explain.Status, parent *explain.Frame) *explain.Frame {
 		fr := &explain.Frame{Name: name, Pos: posAt("/w/"+name+".py", 1), Parent: parent}
@@ -180,7 +180,7 @@ func TestRaisedOnTorchsBehalf(t *testing.T) {
 }
 
 // TestWhoseLine: nobody calls a line fixable by the user that is not the user's; what
-// other hints say of it stands.
+// other hints say of it stays.
 func TestWhoseLine(t *testing.T) {
 	const site = "/v/lib/python3.11/site-packages/"
 	for _, c := range []struct{ file, hint, want string }{

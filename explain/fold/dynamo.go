@@ -307,16 +307,16 @@ func (f *Fold) newBreak(b *explain.BreakText, raw string) *explain.Break {
 	if out.Code == breaks.ObservedPanic && !torchsOwn(out.Stack) { // what torch refuses, the program asked for
 		out.Pos = explain.OwnPlace(out.Pos, out.Stack)
 	}
-	settleBreak(out)
+	attributeBreak(out)
 	for _, ch := range out.Chained {
-		settleBreak(ch)
+		attributeBreak(ch)
 	}
 	return out
 }
 
-// settle says whose line a break is at: what the hints call the user's to fix is not,
+// attributeBreak says whose line a break is at: what the hints call the user's to fix is not,
 // where the line is the framework's or an installed library's.
-func settleBreak(b *explain.Break) {
+func attributeBreak(b *explain.Break) {
 	b.Noise = explain.FrameworkFile(b.Pos.File)
 	if b.Fixability != string(breaks.FixableByYou) {
 		return

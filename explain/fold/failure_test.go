@@ -29,7 +29,7 @@ func fakeFailure(said string) *explain.Failure {
 	}
 }
 
-// TestOperatorThatFailed: what the operator said and on what it was called stand
+// TestOperatorThatFailed: what the operator said and on what it was called are
 // below the failure; that the code may fail in eager too is no advice.
 func TestOperatorThatFailed(t *testing.T) {
 	f := fakeFailure(`RuntimeError('a and b\nmust have, it\'s said, one size.')`)

@@ -17,7 +17,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// seed gives a fuzzer pieces of real traces: whole records, as they stand.
+// seed gives a fuzzer pieces of real traces: whole records, as they are.
 func seed(f *testing.F, add func(text string), match ...string) {
 	f.Helper()
 	for _, name := range []string{

@@ -26,12 +26,12 @@ var stageNames = map[string]string{
 	"runtime_wrapper_orchestration": "runtime wrappers",
 }
 
-// stage remembers where a text stands; it is read when somebody looks.
+// stage remembers where a text is; it is read when somebody looks.
 func stage(f *Fold, r *logs.Record) {
 	name := r.Content()
 	if s, ok := stageNames[name]; ok {
 		name = s
-	} else if strings.HasSuffix(name, "_ORIGINAL_BYTECODE") { // resume functions: their name stands before
+	} else if strings.HasSuffix(name, "_ORIGINAL_BYTECODE") { // resume functions: their name comes before
 		name = "bytecode"
 	} else if strings.HasSuffix(name, "_MODIFIED_BYTECODE") {
 		name = "compiled bytecode"

@@ -157,9 +157,9 @@ func TestLibrariesAreNamed(t *testing.T) {
 	}
 }
 
-// TestLostFunctionsAreDearest: a function that runs eagerly as a whole pays with every call,
-// so its break stands before one that was dear to compile.
-func TestLostFunctionsAreDearest(t *testing.T) {
+// TestLostFunctionsCostMost: a function that runs eagerly as a whole pays with every call,
+// so its break comes before one that was costly to compile.
+func TestLostFunctionsCostMost(t *testing.T) {
 	r := report(t, "../testdata/traces/pytorch-2.15/varied.log.zst")
 	for i, fn := range []string{"masked", "topk_loop", "early"} {
 		if g := r.Breaks[i]; len(g.Lost) != 1 || g.Lost[0] != fn || g.Seconds != 0 {

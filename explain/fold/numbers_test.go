@@ -161,9 +161,9 @@ func TestNumbersAreDocumented(t *testing.T) {
 	}
 }
 
-// TestGraphsBehindABreak: each side of a branch goes on in a part of its own, and both are
+// TestGraphsAfterABreak: each side of a branch goes on in a part of its own, and both are
 // the break's; of two breaks that leave at one line each has the part that came after it.
-func TestGraphsBehindABreak(t *testing.T) {
+func TestGraphsAfterABreak(t *testing.T) {
 	fn := func(frame int, name string, graphs int) *explain.Frame {
 		fr := &explain.Frame{
 			ID: explain.ID{CompileID: logs.CompileID{Frame: frame}}, Name: name,

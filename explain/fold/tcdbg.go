@@ -97,7 +97,7 @@ func tcdbgBreak(f *Fold, r *logs.Record) {
 	case v.Resume == "":
 		br.Outcome = "skipped"
 	}
-	settleBreak(br)
+	attributeBreak(br)
 	if c.Frame.Name == "" {
 		c.Frame.Name = f.intern(v.Frame)
 		f.named(c.Frame)

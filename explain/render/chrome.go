@@ -29,7 +29,7 @@ type chromeEvent struct {
 }
 
 // WriteChrome writes the report's phases; without any, the compiles
-// themselves stand in. Times count from the start that otherData names: of whole
+// themselves are in. Times count from the start that otherData names: of whole
 // microseconds since 1970 a float64 keeps no fractions.
 func WriteChrome(w io.Writer, r *explain.Report) error {
 	events := chromeEvents(r)

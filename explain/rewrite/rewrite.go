@@ -189,7 +189,7 @@ func ApplyRewrite(lines []string, hunks []explain.Hunk) ([]string, error) {
 
 // ApplyFix replaces the removed lines of a fix, which begin at a line of the
 // file, by the added ones, and returns the new file. It fails with ErrChanged
-// where other lines stand there. Line ends stay as they are.
+// where other lines are there. Line ends stay as they are.
 func ApplyFix(lines []string, line int, fix []string) ([]string, error) {
 	var old, added []string
 	for _, l := range fix {
