@@ -272,7 +272,7 @@ func (w *wants) check(t *testing.T, r *explain.Report) {
 		switch {
 		case k.Lang == "extern":
 			extern++
-		case k.Once:
+		case k.Hoisted:
 			once++
 		default:
 			generated++

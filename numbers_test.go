@@ -49,7 +49,7 @@ func checkKernelTimes(t *testing.T, r *explain.Report) {
 	for _, fr := range r.Frames {
 		var kernels float64
 		for _, k := range r.Kernels {
-			if k.ID.Frame != fr.ID.Frame || k.ID.Rank != fr.ID.Rank || k.ID.Epoch != fr.ID.Epoch || k.Backward() || k.Once {
+			if k.ID.Frame != fr.ID.Frame || k.ID.Rank != fr.ID.Rank || k.ID.Epoch != fr.ID.Epoch || k.Backward() || k.Hoisted {
 				continue
 			}
 			kernels += float64(max(k.Nanos, 0))

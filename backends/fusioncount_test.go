@@ -166,7 +166,7 @@ func TestKernelCounts(t *testing.T) {
 				switch {
 				case k.Extern:
 					calls++
-				case k.Once:
+				case k.Hoisted:
 					once++
 				default:
 					kernels++

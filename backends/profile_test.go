@@ -121,7 +121,7 @@ func BenchmarkResNet50(b *testing.B) {
 	var kernels []int // [] /* call */ its kernel in the provenance
 	flops := int64(0)
 	for i, k := range prog.Provenance.Kernels {
-		if !k.Once {
+		if !k.Hoisted {
 			kernels = append(kernels, i)
 			flops += k.FLOPs
 		}

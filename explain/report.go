@@ -349,26 +349,26 @@ type GraphNode struct {
 
 // Kernel is one generated kernel or extern call.
 type Kernel struct {
-	ID     ID
-	Name   string
-	Lang   string // triton, cpp, c, extern
-	Reason string // why it is extern
-	Once   bool   // runs in the prologue: again only when a parameter changes
-	Ops    []string
-	Nodes  []string
-	Pos    []logs.Pos
-	Load   func() string // its source
-	From   int           // first line within the output code
-	To     int           // last line
-	Output *OutputCode
-	Others []TargetKernel // its forms for other targets, of our own engine's kernels
-	Lines  []logs.KernelLine
-	Bytes  int64 // -1: unknown
-	FLOPs  int64
-	Calls  int64
-	Timed  int64 // of these, the timed ones
-	Nanos  int64 // of the timed calls in all; Timed 0: unknown
-	Fused  int   // operators in it
+	ID      ID
+	Name    string
+	Lang    string // triton, cpp, c, extern
+	Reason  string // why it is extern
+	Hoisted bool   // runs in the prologue: again only when a parameter changes
+	Ops     []string
+	Nodes   []string
+	Pos     []logs.Pos
+	Load    func() string // its source
+	From    int           // first line within the output code
+	To      int           // last line
+	Output  *OutputCode
+	Others  []TargetKernel // its forms for other targets, of our own engine's kernels
+	Lines   []logs.KernelLine
+	Bytes   int64 // -1: unknown
+	FLOPs   int64
+	Calls   int64
+	Timed   int64 // of these, the timed ones
+	Nanos   int64 // of the timed calls in all; Timed 0: unknown
+	Fused   int   // operators in it
 	// CompileMicros is the time that compiling the kernel took, 0: unknown.
 	CompileMicros int64
 }

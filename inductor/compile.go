@@ -212,7 +212,7 @@ func (c *compiler) provenance() {
 	p := c.plan
 	c.out.Provenance.Graph = p.Name
 	for i, k := range p.Kernels {
-		entry := logs.Kernel{Name: p.Names[i], Graph: p.Name, Once: p.Groups[i].Hoisted}
+		entry := logs.Kernel{Name: p.Names[i], Graph: p.Name, Hoisted: p.Groups[i].Hoisted}
 		if k == nil {
 			n := p.Groups[i].Items[0].Node
 			entry.Extern, entry.Reason = true, string(n.Ext.Reason)

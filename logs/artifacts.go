@@ -199,17 +199,17 @@ type KernelLine struct {
 
 // Kernel describes one generated kernel or extern call.
 type Kernel struct {
-	Name   string       `json:"name"` // fused_linear_relu_mul_0
-	Graph  string       `json:"graph"`
-	Extern bool         `json:"extern"`
-	Reason string       `json:"reason,omitempty"` // why it is extern
-	Once   bool         `json:"once,omitempty"`   // runs in the prologue: again only when a parameter changes
-	Ops    []string     `json:"ops"`
-	Bytes  int64        `json:"bytes"` // read and written a call
-	FLOPs  int64        `json:"flops"`
-	Lines  []KernelLine `json:"lines"`
-	From   int          `json:"from"` // first line in the output code
-	To     int          `json:"to"`
+	Name    string       `json:"name"` // fused_linear_relu_mul_0
+	Graph   string       `json:"graph"`
+	Extern  bool         `json:"extern"`
+	Reason  string       `json:"reason,omitempty"` // why it is extern
+	Hoisted bool         `json:"once,omitempty"`   // runs in the prologue: again only when a parameter changes
+	Ops     []string     `json:"ops"`
+	Bytes   int64        `json:"bytes"` // read and written a call
+	FLOPs   int64        `json:"flops"`
+	Lines   []KernelLine `json:"lines"`
+	From    int          `json:"from"` // first line in the output code
+	To      int          `json:"to"`
 }
 
 // Provenance is the kernels of one compiled graph.

@@ -340,7 +340,7 @@ func tcdbgProvenance(f *Fold, r *logs.Record) {
 	code := c.outputOf(v.Graph)
 	for _, k := range v.Kernels {
 		out := &explain.Kernel{
-			ID: c.ID, Name: f.intern(k.Name), Lang: "c", Reason: f.intern(k.Reason), Once: k.Once, Ops: f.interned(k.Ops),
+			ID: c.ID, Name: f.intern(k.Name), Lang: "c", Reason: f.intern(k.Reason), Hoisted: k.Hoisted, Ops: f.interned(k.Ops),
 			From: k.From, To: k.To, Bytes: k.Bytes, FLOPs: k.FLOPs, Nanos: -1, Fused: len(k.Ops), Lines: k.Lines,
 		}
 		if k.Extern { // what it moves and computes is not counted
