@@ -109,6 +109,9 @@ func checkFixture(t *testing.T, bin, model, cache, backend, native string) {
 	}
 }
 
+// checksOn has the program that tests run check its passes and shuffle those without an order.
+const checksOn = "TCDBG_CHECK=1"
+
 type fixtureRun struct {
 	stdout, stderr string
 	code           int
@@ -120,7 +123,7 @@ func runFixture(t *testing.T, bin, model, cache, backend string) fixtureRun {
 	t.Helper()
 	state := t.TempDir()
 	cmd := exec.Command(bin, "run", "--plain", model)
-	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+state, "XDG_CACHE_HOME="+cache, "TCDBG_BACKEND="+backend)
+	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+state, "XDG_CACHE_HOME="+cache, "TCDBG_BACKEND="+backend, checksOn)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	r := fixtureRun{}

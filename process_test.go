@@ -36,7 +36,7 @@ func newSession(t *testing.T, env ...string) *session {
 
 func (s *session) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(s.bin, args...)
-	cmd.Env = append(append(os.Environ(), "XDG_STATE_HOME="+s.state, "XDG_CACHE_HOME="+s.cache), s.env...)
+	cmd.Env = append(append(os.Environ(), "XDG_STATE_HOME="+s.state, "XDG_CACHE_HOME="+s.cache, checksOn), s.env...)
 	return cmd
 }
 

@@ -42,7 +42,7 @@ func TestUserPrograms(t *testing.T) {
 			for _, backend := range []string{"eager", "aot_eager", "inductor"} {
 				t.Run(backend, func(t *testing.T) {
 					got := runCommand(t, exec.Command(bin, "run", "--plain", file), "XDG_STATE_HOME="+t.TempDir(),
-						"XDG_CACHE_HOME="+cache, "TCDBG_BACKEND="+backend)
+						"XDG_CACHE_HOME="+cache, "TCDBG_BACKEND="+backend, checksOn)
 					expected := strings.TrimSuffix(file, ".go")
 					if slices.Contains(differs, backend) {
 						expected += "." + backend
