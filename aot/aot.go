@@ -29,39 +29,48 @@ type Request struct {
 	// Keep tells which operators the compiler takes as they are although they
 	// have a decomposition.
 	Keep func(ops.ID) bool
-	// Compile compiles a pure graph; stage is inference, forward or backward.
-	Compile func(g *graph.Graph, stage string) (Runnable, error)
-	// Written is set by Compile: the placeholders of pure graphs, by name, whose
-	// tensors change after every run.
+	// Compile compiles a pure graph.
+	Compile func(Part) (Runnable, error)
+}
+
+// Part is one pure graph of a request and what is known of its inputs and outputs.
+type Part struct {
+	Graph *graph.Graph
+	Stage string // inference, forward or backward
+	// Written are the placeholders, by name, whose tensors change after every run.
 	Written map[string]bool
-	// Replaces is set by Compile: outputs of the pure graph that do nothing but
-	// replace the content of a placeholder, by the placeholder's position. A
-	// compiled graph may write them where the argument lies and return that.
+	// Replaces are the outputs that do nothing but replace the content of a
+	// placeholder, with the placeholder's position. A compiled graph may write them
+	// where the argument lies and return that.
 	Replaces map[int]int
-	// Wrap is set by Compile where no gradients are wanted: it makes another
-	// runnable of the pure graph one of the captured graph.
+}
+
+// Compiled is a captured graph that can run.
+type Compiled struct {
+	// Run takes the inputs of the captured graph, applies its mutations and gives its
+	// outputs, which carry gradients when those of the inputs are wanted.
+	Run Runnable
+	// Wrap makes another runnable of the pure graph one of the captured graph; nil
+	// where gradients are wanted.
 	Wrap func(Runnable) Runnable
 }
 
-// Compile compiles a captured graph. What it returns takes the inputs of the
-// captured graph, applies its mutations and gives its outputs, which carry
-// gradients when those of the inputs are wanted.
-func Compile(r *Request) (Runnable, error) {
+// Compile compiles a captured graph.
+func Compile(r *Request) (*Compiled, error) {
 	c := &compilation{Request: r, train: torch.GradEnabled() && wantsGrad(r.Example)}
 	if err := pass.Run(r.runner("aot"), captured, c); err != nil {
 		return nil, err
 	}
-	r.Written = c.pure.written()
 	if c.train {
-		return c.training()
+		run, err := c.training()
+		return &Compiled{Run: run}, err
 	}
-	r.Replaces = c.pure.replaced(false)
-	run, err := r.compilePure(c.pure.graph, "inference", c.pure.fresh())
+	part := Part{Graph: c.pure.graph, Stage: "inference", Written: c.pure.written(), Replaces: c.pure.replaced(false)}
+	run, err := r.compilePure(part, c.pure.fresh())
 	if err != nil {
 		return nil, err
 	}
-	r.Wrap = c.pure.wrap
-	return c.pure.wrap(run), nil
+	return &Compiled{Run: c.pure.wrap(run), Wrap: c.pure.wrap}, nil
 }
 
 func wantsGrad(example []torch.Value) bool {
@@ -73,16 +82,17 @@ func wantsGrad(example []torch.Value) bool {
 	return false
 }
 
-// compilePure runs the pass table on a graph and compiles it. The outputs named by
+// compilePure runs the pass table on a pure graph and compiles it. The outputs named by
 // fresh go to the program: each needs memory of its own.
-func (r *Request) compilePure(g *graph.Graph, stage string, fresh []int) (Runnable, error) {
-	if err := pass.Run(r.runner("aot "+stage), pure, &pureGraph{g, r.Keep}); err != nil {
+func (r *Request) compilePure(p Part, fresh []int) (Runnable, error) {
+	g := p.Graph
+	if err := pass.Run(r.runner("aot "+p.Stage), pure, &pureGraph{g, r.Keep}); err != nil {
 		return nil, err
 	}
 	if r.Log != nil {
-		r.Log.Emit(logs.Out{Kind: "aot_" + stage + "_graph", ID: r.ID, Payload: []byte(g.Code()), Place: logs.Here()})
+		r.Log.Emit(logs.Out{Kind: "aot_" + p.Stage + "_graph", ID: r.ID, Payload: []byte(g.Code()), Place: logs.Here()})
 	}
-	compiled, err := r.Compile(g, stage)
+	compiled, err := r.Compile(p)
 	if err != nil {
 		return nil, err
 	}

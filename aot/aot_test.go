@@ -16,14 +16,14 @@ import (
 
 // interpret compiles a pure graph to its interpretation, without gradients as a
 // real compiler's code would be, and refuses graphs that still mutate.
-func interpret(t *testing.T) func(*graph.Graph, string) (Runnable, error) {
-	return func(g *graph.Graph, stage string) (Runnable, error) {
-		for _, n := range g.Nodes() {
+func interpret(t *testing.T) func(Part) (Runnable, error) {
+	return func(p Part) (Runnable, error) {
+		for _, n := range p.Graph.Nodes() {
 			if row := n.OpRow(); row != nil && row.Tags.Has(ops.TagInPlace) {
-				t.Errorf("%s graph mutates: %s", stage, n.Name)
+				t.Errorf("%s graph mutates: %s", p.Stage, n.Name)
 			}
 		}
-		return g.RunUntaped, nil
+		return p.Graph.RunUntaped, nil
 	}
 }
 
@@ -123,11 +123,11 @@ func TestCompileEqualsEager(t *testing.T) {
 			a := c.in()
 			b := clones(a)
 			g := capture(t, a, func(b *graph.Builder, x []ops.Value) []ops.Value { return c.f(t, b, x) })
-			run, err := Compile(&Request{Graph: g, Example: values(a), Check: true, Compile: interpret(t)})
+			compiled, err := Compile(&Request{Graph: g, Example: values(a), Check: true, Compile: interpret(t)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, got := g.Run(values(b)), run(values(a))
+			want, got := g.Run(values(b)), compiled.Run(values(a))
 			for i := range want {
 				same(t, "output", got[i].(*torch.Tensor), want[i].(*torch.Tensor))
 				if x, y := sharesWith(got[i], a), sharesWith(want[i], b); x != y {
@@ -158,11 +158,11 @@ func TestGradientsEqualTape(t *testing.T) {
 				b[i].RequiresGrad_()
 			}
 			g := capture(t, a, func(b *graph.Builder, x []ops.Value) []ops.Value { return c.f(t, b, x) })
-			run, err := Compile(&Request{Graph: g, Example: values(a), Check: true, Compile: interpret(t)})
+			compiled, err := Compile(&Request{Graph: g, Example: values(a), Check: true, Compile: interpret(t)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			total(run(values(a))).Backward()
+			total(compiled.Run(values(a))).Backward()
 			total(g.Run(values(b))).Backward()
 			for i := range a {
 				if (a[i].Grad() == nil) != (b[i].Grad() == nil) {
@@ -183,11 +183,11 @@ func TestOverwrittenGetsZero(t *testing.T) {
 	g := capture(t, in, func(b *graph.Builder, x []ops.Value) []ops.Value {
 		return []ops.Value{b.Emit(ops.Copy, b.Emit(ops.Mul, x[0], 2), x[1]), b.Emit(ops.Exp, x[2])}
 	})
-	run, err := Compile(&Request{Graph: g, Example: values(in), Compile: interpret(t)})
+	compiled, err := Compile(&Request{Graph: g, Example: values(in), Compile: interpret(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	run(values(in))[0].(*torch.Tensor).Sum().Backward()
+	compiled.Run(values(in))[0].(*torch.Tensor).Sum().Backward()
 	if d := in[0].Grad(); d == nil || d.Abs().Sum().Item() != 0 {
 		t.Errorf("the overwritten tensor has gradient %v, want zeros", d)
 	}
@@ -208,11 +208,11 @@ func TestBackwardRefuses(t *testing.T) {
 		g := capture(t, in, func(b *graph.Builder, x []ops.Value) []ops.Value {
 			return []ops.Value{b.Emit(ops.Mul, b.Emit(ops.Mul, x[0], x[0]), x[1])}
 		})
-		run, err := Compile(&Request{Graph: g, Example: values(in), Check: true, Compile: interpret(t)})
+		compiled, err := Compile(&Request{Graph: g, Example: values(in), Check: true, Compile: interpret(t)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return in, run(values(in))[0].(*torch.Tensor).Sum()
+		return in, compiled.Run(values(in))[0].(*torch.Tensor).Sum()
 	}
 	refused := func(want string, f func()) {
 		t.Helper()
@@ -253,9 +253,10 @@ func TestWrittenInputIsSaved(t *testing.T) {
 				return []ops.Value{y}
 			})
 			var kept []int
-			run, err := Compile(&Request{
+			compiled, err := Compile(&Request{
 				Graph: g, Example: values(in), Check: true,
-				Compile: func(g *graph.Graph, stage string) (Runnable, error) {
+				Compile: func(part Part) (Runnable, error) {
+					g, stage := part.Graph, part.Stage
 					if stage != "backward" {
 						return g.RunUntaped, nil
 					}
@@ -269,7 +270,7 @@ func TestWrittenInputIsSaved(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, stride, _ := x.Layout()
-			run(values(in))[0].(*torch.Tensor).Sum().Backward()
+			compiled.Run(values(in))[0].(*torch.Tensor).Sum().Backward()
 			same(t, "input", x, old.Mul(2))
 			same(t, "gradient", w.Grad(), old)
 			if !slices.Equal(kept, stride) {
@@ -335,9 +336,9 @@ func TestDeadAndEqualValues(t *testing.T) {
 		return []ops.Value{b.Emit(ops.Add, b.Emit(ops.Sin, x[0]), b.Emit(ops.Sin, x[0]))}
 	})
 	var got string
-	_, err := Compile(&Request{Graph: g, Example: values(in), Check: true, Compile: func(g *graph.Graph, _ string) (Runnable, error) {
-		got = strings.Join(g.OpNames(), " ")
-		return g.Run, nil
+	_, err := Compile(&Request{Graph: g, Example: values(in), Check: true, Compile: func(p Part) (Runnable, error) {
+		got = strings.Join(p.Graph.OpNames(), " ")
+		return p.Graph.Run, nil
 	}})
 	if err != nil || got != "sin add" {
 		t.Errorf("%q, %v", got, err)
@@ -375,9 +376,10 @@ func TestSavedValuesKeepTheirLayout(t *testing.T) {
 			}
 		}
 		g := capture(t, c.in, func(b *graph.Builder, x []ops.Value) []ops.Value { return []ops.Value{c.f(b, x)} })
-		run, err := Compile(&Request{
+		compiled, err := Compile(&Request{
 			Graph: g, Example: values(c.in), Check: true,
-			Compile: func(g *graph.Graph, stage string) (Runnable, error) {
+			Compile: func(part Part) (Runnable, error) {
+				g, stage := part.Graph, part.Stage
 				return func(in []torch.Value) []torch.Value {
 					for i, p := range g.Placeholders() {
 						shape, stride, _ := in[i].(*torch.Tensor).Layout()
@@ -395,7 +397,7 @@ func TestSavedValuesKeepTheirLayout(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		total(run(values(c.in))).Backward()
+		total(compiled.Run(values(c.in))).Backward()
 	}
 }
 
@@ -425,5 +427,19 @@ func TestJointGraphReturns(t *testing.T) {
 	last := strings.TrimSpace(lines[len(lines)-1])
 	if !strings.HasPrefix(last, "return (") || strings.Count(last, ",") != 2 || !strings.HasSuffix(last, "None)") {
 		t.Errorf("the joint graph ends with %q:\n%s", last, sink.text)
+	}
+}
+
+// TestEveryPassIsChecked wants a check in each row of both tables.
+func TestEveryPassIsChecked(t *testing.T) {
+	for _, p := range captured.Rows() {
+		if p.Check == nil {
+			t.Errorf("nothing checks what the pass %s leaves", p.Name)
+		}
+	}
+	for _, p := range pure.Rows() {
+		if p.Check == nil {
+			t.Errorf("nothing checks what the pass %s leaves", p.Name)
+		}
 	}
 }

@@ -67,11 +67,11 @@ func randomGraph(t *testing.T, seed int64, train bool) (ok bool, diff string) {
 	}
 	var got []torch.Value
 	_, err = attempt(func() []torch.Value {
-		run, e := Compile(&Request{Graph: g, Example: values(a), Check: true, Compile: interpret(t)})
+		compiled, e := Compile(&Request{Graph: g, Example: values(a), Check: true, Compile: interpret(t)})
 		if e != nil {
 			panic(e)
 		}
-		got = run(values(a))
+		got = compiled.Run(values(a))
 		return got
 	})
 	if err != "" {

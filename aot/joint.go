@@ -36,10 +36,11 @@ type joint struct {
 func (c *compilation) training() (Runnable, error) {
 	f, p := c.pure, c.parts
 	p.written, p.shows, p.sizes = f.mutations, f.shows, f.sizes
+	forward := Part{Graph: p.forward, Stage: "forward", Written: f.written()}
 	if len(p.wants) == 0 {
-		c.Replaces = f.replaced(true)
+		forward.Replaces = f.replaced(true)
 	}
-	fw, err := c.compilePure(p.forward, "forward", f.fresh())
+	fw, err := c.compilePure(forward, f.fresh())
 	if err != nil {
 		return nil, err
 	}
@@ -47,15 +48,18 @@ func (c *compilation) training() (Runnable, error) {
 		return f.wrap(func(in []torch.Value) []torch.Value { return fw(in)[:p.outs] }), nil
 	}
 	p.follow()
-	bw, err := c.compilePure(p.backward, "backward", nil)
+	bw, err := c.compilePure(Part{Graph: p.backward, Stage: "backward", Written: f.written()}, nil)
 	if err != nil {
 		return nil, err
 	}
 	return f.wrap(p.runnable(f.graph, fw, bw)), nil
 }
 
-// code is the text of the joint graph, which returns the outputs and the gradients.
-func (j *joint) code() string {
+// code is the text of the joint graph.
+func (j *joint) code() string { return j.whole().Code() }
+
+// whole is a copy of the joint graph that returns the outputs and the gradients.
+func (j *joint) whole() *graph.Graph {
 	g, to := j.g.Clone(j.g.Name)
 	var outs []ops.Arg
 	for _, list := range [][]ops.Arg{j.outs, j.grads} {
@@ -67,7 +71,7 @@ func (j *joint) code() string {
 		}
 	}
 	g.SetOutput(outs)
-	return g.Code()
+	return g
 }
 
 // trace builds the joint graph of f for the given example inputs.

@@ -35,6 +35,7 @@ var captured = pass.NewTable("aot",
 			return 1, nil
 		},
 		Print: func(c *compilation) string { return codeOf(c.prepared, c.Graph) },
+		Check: func(c *compilation) error { return c.prepared.Check() },
 	},
 	pass.Pass[*compilation]{
 		Name: "functionalize", Doc: "remove mutation and views of what is mutated",
@@ -81,6 +82,7 @@ var captured = pass.NewTable("aot",
 			}
 			return c.joint.code()
 		},
+		Check: func(c *compilation) error { return c.joint.whole().Check() },
 	},
 	pass.Pass[*compilation]{
 		Name: "partition", Doc: "split the joint graph into a forward and a backward graph",

@@ -45,7 +45,7 @@ func TestSecondDerivative(t *testing.T) {
 			through := func(run Runnable) func([]*torch.Tensor) *torch.Tensor {
 				return func(l []*torch.Tensor) *torch.Tensor { return run(values(inputs(l)))[0].(*torch.Tensor) }
 			}
-			got, want := secondDerivative(through(compiled), leaves), secondDerivative(through(g.Run), leaves)
+			got, want := secondDerivative(through(compiled.Run), leaves), secondDerivative(through(g.Run), leaves)
 			for i := range want {
 				same(t, fmt.Sprintf("second derivative by leaf %d", i), got[i], want[i])
 			}
@@ -68,11 +68,11 @@ func TestSecondDerivativeRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := []*torch.Tensor{torch.Randn(3, 4).RequiresGrad_(), torch.Rand(3, 4)}
-			run, err := Compile(&Request{Graph: capture(t, in, f), Example: values(in), Check: true, Compile: interpret(t)})
+			compiled, err := Compile(&Request{Graph: capture(t, in, f), Example: values(in), Check: true, Compile: interpret(t)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			loss := run(values(in))[0].(*torch.Tensor).Sum()
+			loss := compiled.Run(values(in))[0].(*torch.Tensor).Sum()
 			d := torch.Grad([]*torch.Tensor{loss}, in[:1], torch.Option{Name: "create_graph", Value: true})[0]
 			defer func() {
 				if r := fmt.Sprint(recover()); !strings.Contains(r, "double backward") {

@@ -2,7 +2,6 @@ package backends
 
 import (
 	"tcdbg/aot"
-	"tcdbg/graph"
 	"tcdbg/inductor/lower"
 	"tcdbg/tracer"
 )
@@ -24,17 +23,21 @@ type aotEager struct{}
 func (aotEager) Name() string { return "aot_eager" }
 
 func (aotEager) Compile(r *tracer.Request) (tracer.Runnable, error) {
-	return throughAOT(r, func(g *graph.Graph, _ string) (aot.Runnable, error) {
-		return g.RunUntaped, nil
+	return throughAOT(r, func(p aot.Part) (aot.Runnable, error) {
+		return p.Graph.RunUntaped, nil
 	})
 }
 
 // throughAOT compiles the pure graphs of a captured one.
-func throughAOT(r *tracer.Request, compile func(g *graph.Graph, stage string) (aot.Runnable, error)) (tracer.Runnable, error) {
+func throughAOT(r *tracer.Request, compile func(aot.Part) (aot.Runnable, error)) (tracer.Runnable, error) {
 	ar := aotRequest(r)
 	ar.Compile = compile
 	defer phase(r, phaseAOT)()
-	return aot.Compile(ar)
+	done, err := aot.Compile(ar)
+	if err != nil {
+		return nil, err
+	}
+	return done.Run, nil
 }
 
 // aotRequest asks for the pure graphs of a captured one; Compile is still to be set.

@@ -103,7 +103,8 @@ type stepBackend struct {
 func (*stepBackend) Name() string { return "inductor" }
 
 func (b *stepBackend) Compile(r *tracer.Request) (tracer.Runnable, error) {
-	return throughAOT(r, func(g *graph.Graph, _ string) (aot.Runnable, error) {
+	return throughAOT(r, func(p aot.Part) (aot.Runnable, error) {
+		g := p.Graph
 		steps, err := b.steps(g)
 		if err != nil { // the program goes on without: this goroutine is not the test's
 			b.t.Errorf("%s: %v", g.Name, err)

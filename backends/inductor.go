@@ -94,15 +94,13 @@ func (b *inductorBackend) CompilePlanned(r *tracer.Request) (run tracer.Runnable
 	e := b.set.engineFor(r)
 	var x *executable
 	ar := aotRequest(r)
-	ar.Compile = func(g *graph.Graph, stage string) (_ aot.Runnable, err error) {
+	ar.Compile = func(p aot.Part) (_ aot.Runnable, err error) {
+		g := p.Graph
 		if onMeta(g) {
 			b.set.warnOnce("graphs on the meta device have no data to compute: they run operator by operator")
 			return g.Run, nil
 		}
-		opt := inductor.Options{Params: paramInputs(g, ar.Written, r.Changing)}
-		if stage != "backward" {
-			opt.Replaces = ar.Replaces
-		}
+		opt := inductor.Options{Params: paramInputs(g, p.Written, r.Changing), Replaces: p.Replaces}
 		if x, err = e.compile(g, r, opt); err != nil {
 			return nil, err
 		}
@@ -112,12 +110,15 @@ func (b *inductorBackend) CompilePlanned(r *tracer.Request) (run tracer.Runnable
 		return x.run, nil
 	}
 	end := phase(r, phaseAOT)
-	run, err = aot.Compile(ar)
+	done, err := aot.Compile(ar)
 	end()
-	if err == nil && r.Mode == modes.ReduceOverhead && ar.Wrap != nil && x != nil && x.rt != nil && planned(x.prog) {
-		plan = func() tracer.Runnable { return ar.Wrap(x.newPlan().run) }
+	if err != nil {
+		return nil, nil, err
 	}
-	return run, plan, err
+	if r.Mode == modes.ReduceOverhead && done.Wrap != nil && x != nil && x.rt != nil && planned(x.prog) {
+		plan = func() tracer.Runnable { return done.Wrap(x.newPlan().run) }
+	}
+	return done.Run, plan, nil
 }
 
 // onMeta reports whether a graph reads or makes tensors without data.

@@ -38,11 +38,12 @@ func (*tritonBackend) Name() string { return "triton" }
 
 func (b *tritonBackend) Compile(r *tracer.Request) (tracer.Runnable, error) {
 	ar := aotRequest(r)
-	ar.Compile = func(g *graph.Graph, stage string) (aot.Runnable, error) {
+	ar.Compile = func(p aot.Part) (aot.Runnable, error) {
+		g := p.Graph
 		var sink tritonSink
 		opt := inductor.Options{
 			Machine: cpp.Machine{Lanes: 8, Cache: 8 << 20}, Cores: 1, Log: &sink,
-			Params: paramInputs(g, ar.Written, nil),
+			Params: paramInputs(g, p.Written, nil),
 		}
 		if _, err := inductor.Compile(g, opt); err != nil {
 			return nil, err
@@ -60,12 +61,16 @@ func (b *tritonBackend) Compile(r *tracer.Request) (tracer.Runnable, error) {
 			b.modules++
 			random := strings.Contains(code.Text, string(ir.ReasonRandom)) // the GPU draws others
 			if b.dir != "" && b.err == nil && !random {
-				b.err = exportTriton(filepath.Join(b.dir, fmt.Sprintf("%s_%s_%d", b.name, stage, b.modules)), code, in, out)
+				b.err = exportTriton(filepath.Join(b.dir, fmt.Sprintf("%s_%s_%d", b.name, p.Stage, b.modules)), code, in, out)
 			}
 			return out
 		}, nil
 	}
-	return aot.Compile(ar)
+	done, err := aot.Compile(ar)
+	if err != nil {
+		return nil, err
+	}
+	return done.Run, nil
 }
 
 // TestTritonOracle writes PyTorch's cases as Triton modules, forward and backward,

@@ -91,7 +91,7 @@ var passes = pass.NewTable("inductor",
 		Run:   (*compiler).fuse, Print: (*compiler).text, Record: true,
 		Check: func(c *compiler) error { return sched.CheckOrder(c.groups) },
 	},
-	step("kernels", "give each group its loops and phases", (*plan.Plan).MakeKernels,
+	step("kernels", "give each group its loops and phases", (*plan.Plan).MakeKernels, (*plan.Plan).CheckKernels,
 		pass.Need{Pass: "fuse", Why: "a kernel is a group that nothing more can join"}),
 	pass.Pass[*compiler]{
 		Name: "buffers", Doc: "list what needs memory, and what can be written in place",
@@ -100,8 +100,9 @@ var passes = pass.NewTable("inductor",
 			c.plan.PlaceBuffers(c.graph)
 			return 1, nil
 		},
+		Check: func(c *compiler) error { return c.plan.CheckBuffers() },
 	},
-	step("arena", "place what lives between kernels in one arena", (*plan.Plan).PlanArena,
+	step("arena", "place what lives between kernels in one arena", (*plan.Plan).PlanArena, (*plan.Plan).CheckArena,
 		pass.Need{Pass: "buffers", Why: "only buffers with the arena's role are placed"}),
 	pass.Pass[*compiler]{
 		Name: "pack", Doc: "let the target choose which weights the prologue packs",
@@ -110,10 +111,12 @@ var passes = pass.NewTable("inductor",
 			c.plan.Pack(c.target)
 			return len(c.plan.Packs), nil
 		},
+		Check: func(c *compiler) error { return c.plan.CheckPacks() },
 	},
-	step("traffic", "count the bytes between the uses of a buffer", (*plan.Plan).CountTraffic,
+	step("traffic", "count the bytes between the uses of a buffer", (*plan.Plan).CountTraffic, (*plan.Plan).CheckTraffic,
 		pass.Need{Pass: "kernels", Why: "a kernel knows what it moves"}),
-	step("steps", "order segments, extern calls and the prologue, and find the results", (*plan.Plan).OrderSteps,
+	step("steps", "order segments, extern calls and the prologue, and find the results",
+		(*plan.Plan).OrderSteps, (*plan.Plan).CheckSteps,
 		pass.Need{Pass: "buffers", Why: "extern calls and results name buffers by position"},
 		pass.Need{Pass: "pack", Why: "the prologue packs"}),
 	pass.Pass[*compiler]{
@@ -123,7 +126,7 @@ var passes = pass.NewTable("inductor",
 			{Pass: "traffic", Why: "it says which stores bypass the caches"},
 			{Pass: "steps", Why: "the entry runs them"},
 		},
-		Run: (*compiler).generate,
+		Run: (*compiler).generate, Check: (*compiler).checkModule,
 	},
 	pass.Pass[*compiler]{
 		Name: "show", Doc: "record plan and code, and write the program in the other languages",
@@ -134,11 +137,15 @@ var passes = pass.NewTable("inductor",
 )
 
 // step is a row that fills in the plan.
-func step(name, doc string, run func(*plan.Plan), needs ...pass.Need) pass.Pass[*compiler] {
-	return pass.Pass[*compiler]{Name: name, Doc: doc, Needs: needs, Run: func(c *compiler) (int, error) {
-		run(c.plan)
-		return 1, nil
-	}}
+func step(name, doc string, run func(*plan.Plan), check func(*plan.Plan) error, needs ...pass.Need) pass.Pass[*compiler] {
+	return pass.Pass[*compiler]{
+		Name: name, Doc: doc, Needs: needs,
+		Run: func(c *compiler) (int, error) {
+			run(c.plan)
+			return 1, nil
+		},
+		Check: func(c *compiler) error { return check(c.plan) },
+	}
 }
 
 // text is the compilation as it is now: groups, loops, or the graph.
@@ -205,6 +212,17 @@ func (c *compiler) generate() (int, error) {
 	out.Wrapper = c.module.Text
 	c.provenance()
 	return len(c.plan.Kernels), nil
+}
+
+// checkModule wants each kernel's code in the lines of the module that the records name.
+func (c *compiler) checkModule() error {
+	lines := strings.Count(c.module.Text, "\n") + 1
+	for i, k := range c.plan.Kernels {
+		if part := &c.module.Parts[i]; k != nil && (part.Code == "" || part.From < 1 || part.To < part.From || part.To > lines) {
+			return fmt.Errorf("inductor: %s is in lines %d to %d of a module of %d", k.Name, part.From, part.To, lines)
+		}
+	}
+	return nil
 }
 
 // provenance says where each kernel is in the output code and what it was made of.

@@ -411,3 +411,12 @@ func BenchmarkCompile1000Nodes(b *testing.B)    { benchmarkCompile(b, longGraph,
 func BenchmarkCompile4000Nodes(b *testing.B)    { benchmarkCompile(b, longGraph, 4000) }
 func BenchmarkCompile1000Distinct(b *testing.B) { benchmarkCompile(b, distinctGraph, 1000) }
 func BenchmarkCompile4000Distinct(b *testing.B) { benchmarkCompile(b, distinctGraph, 4000) }
+
+// TestEveryPassIsChecked wants a check in each row but the one that only writes records.
+func TestEveryPassIsChecked(t *testing.T) {
+	for _, p := range passes.Rows() {
+		if p.Check == nil && p.Name != "show" {
+			t.Errorf("nothing checks what the pass %s leaves", p.Name)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"tcdbg/torch"
+	"tcdbg/tracer/eval"
 	"tcdbg/tracer/host"
 
 	"golang.org/x/tools/go/ssa"
@@ -17,7 +18,7 @@ import (
 func (t *Tracer) enterBranch(th *host.Thread) bool {
 	f := th.Top()
 	in, ok := f.Instr().(*ssa.Call)
-	if !ok || in.Call.StaticCallee() == nil || in.Call.StaticCallee().String() != "tcdbg/torch/compiler.Cond" {
+	if !ok || !eval.IsCond(in.Call.StaticCallee()) {
 		return false
 	}
 	args := in.Call.Args // predicate, both branches, operands

@@ -414,8 +414,7 @@ func (ns natives) native(in *ssa.Call, name string) {
 	switch {
 	case ns.env.Bindings[name].Op != 0:
 		ns.operator(in, in.Call.Args, ns.env.Bindings[name])
-	case strings.HasPrefix(name, torchPath+"Functional") && // of nn/functional, compiled itself
-		ns.env.Bindings[in.Parent().String()].Op != 0:
+	case isFunctional(name) && ns.env.Bindings[in.Parent().String()].Op != 0: // the function is compiled itself
 		fn := in.Parent()
 		args := make([]ssa.Value, len(fn.Params))
 		for i, p := range fn.Params {
@@ -497,7 +496,7 @@ func (c *capture) tensorName(in *ssa.Call) string {
 
 // pureCall runs a pure function now, on arguments that are made constants.
 func (ns natives) pureCall(in *ssa.Call, name string) {
-	if strings.HasPrefix(name, "tcdbg/torch/kw.") {
+	if makesOption(name) {
 		ns.option(in)
 		return
 	}

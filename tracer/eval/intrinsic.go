@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"slices"
 	"strings"
 
 	"tcdbg/ops"
@@ -27,6 +28,7 @@ const (
 	torchPath    = "tcdbg/torch."
 	tensorMethod = "(*tcdbg/torch.Tensor)."
 	compilerPath = "tcdbg/torch/compiler."
+	optionPath   = "tcdbg/torch/kw."
 	autogradPath = "tcdbg/torch/autograd."
 	autogradType = "(*tcdbg/torch/autograd.Context)."
 )
@@ -107,7 +109,7 @@ var methodBreaks = map[string]string{
 
 // purePackages hold functions without state or effect on their arguments.
 var purePackages = []string{
-	"math.", "math/bits.", "math/cmplx.", "strings.", "strconv.", "unicode.", "unicode/utf8.", "tcdbg/torch/kw.",
+	"math.", "math/bits.", "math/cmplx.", "strings.", "strconv.", "unicode.", "unicode/utf8.", optionPath,
 	"path.", "fmt.Sprint",
 }
 
@@ -139,12 +141,31 @@ func pure(name string) bool {
 	return strings.HasPrefix(name, "(tcdbg/ops.DType).") || strings.HasPrefix(name, "(tcdbg/ops.Device).")
 }
 
+// makesOption reports whether a function makes a keyword argument.
+func makesOption(name string) bool { return strings.HasPrefix(name, optionPath) }
+
+// isFunctional reports whether a function is how nn/functional calls an operator.
+func isFunctional(name string) bool { return strings.HasPrefix(name, torchPath+"Functional") }
+
+// lastCalls are the native functions that never return, by prefix.
+var lastCalls = []string{
+	"os.Exit", "runtime.Goexit", "log.Fatal", "log.Panic", "(*log.Logger).Fatal", "(*log.Logger).Panic",
+}
+
+func isLastCall(name string) bool {
+	return slices.ContainsFunc(lastCalls, func(p string) bool { return strings.HasPrefix(name, p) })
+}
+
 // Native reports whether fn has a body under the host, but is not inlined: it is the
 // compiler's, or of the standard library.
 func (e *Env) Native(fn *ssa.Function) bool {
 	name := originName(fn)
 	return strings.HasPrefix(name, compilerPath) || strings.HasPrefix(name, torchPath+"Compile") || e.Prog.StandardLibrary(fn)
 }
+
+// IsCond reports whether fn is compiler.Cond, of which a graph holds no call, but the
+// branch that is taken.
+func IsCond(fn *ssa.Function) bool { return fn != nil && fn.String() == compilerPath+"Cond" }
 
 // originName is the name of fn, or of the generic function that it is an instance of.
 func originName(fn *ssa.Function) string {
@@ -158,7 +179,7 @@ func originName(fn *ssa.Function) string {
 // calls one.
 func IsOperator(bindings map[string]torch.Binding, name string) bool {
 	_, ok := bindings[name]
-	return ok || strings.HasPrefix(name, torchPath+"Functional")
+	return ok || isFunctional(name)
 }
 
 // StartsGraph reports whether fn is an operator that a graph can begin with, or becomes

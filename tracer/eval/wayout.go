@@ -123,9 +123,7 @@ func endsAt(b *ssa.BasicBlock, within map[*ssa.Function]bool) bool {
 // neverReturns says whether each call of a function ends the program, by itself or by what
 // it calls. One that recovers may return after a panic.
 func neverReturns(f *ssa.Function, within map[*ssa.Function]bool) bool {
-	name := f.String()
-	if name == "os.Exit" || name == "runtime.Goexit" || strings.HasPrefix(name, "log.Fatal") || strings.HasPrefix(name, "log.Panic") ||
-		strings.HasPrefix(name, "(*log.Logger).Fatal") || strings.HasPrefix(name, "(*log.Logger).Panic") {
+	if isLastCall(f.String()) {
 		return true
 	}
 	if len(f.Blocks) == 0 || f.Recover != nil || within[f] {
