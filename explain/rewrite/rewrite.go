@@ -81,7 +81,7 @@ func rewriteOf(b *explain.Break, fix explain.Fix, lines []string) *explain.Rewri
 func WhyNoRewrite(b *explain.Break) string {
 	switch {
 	case b.Noise:
-		return "the break is inside torch or the standard library, there is no line of yours to change"
+		return "the break is inside torch or the standard library, whose files are not rewritten"
 	case b.Pos.File == "":
 		return "the trace does not say where the break is"
 	case b.Code == breaks.DataDependentBranching:
