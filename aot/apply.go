@@ -215,7 +215,7 @@ func (j *joint) gateOf(n *graph.Node, given []ops.Value) *graph.Node {
 		DType: ops.Bool, Device: n.Meta.([]ops.Result)[0].(*ops.TensorMeta).Device, Shape: []sym.Int{},
 		Stride: []sym.Int{}, Offset: sym.C(0),
 	}
-	g := j.g.Insert(&graph.Node{Name: name, Kind: graph.Placeholder, Target: name, Meta: meta}, firstCall(j.g))
+	g := j.g.Input(name, name, "", meta)
 	j.gates = append(j.gates, gate{g, reached})
 	return g
 }

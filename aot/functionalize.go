@@ -12,7 +12,7 @@ import (
 )
 
 // This file removes mutation from a captured graph. Every tensor belongs to a
-// root (the tensor whose memory it is, root.go); a view knows the chain of views
+// root (the tensor whose memory it is, memoryroot.go); a view knows the chain of views
 // that leads to it. An in-place operator gives its root a new value; a view that
 // is read after that is made again from it. Inputs that show the same memory, of
 // which one is written, have one root: the memory itself (bases.go).

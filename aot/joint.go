@@ -99,26 +99,13 @@ func trace(f *functional, example []torch.Value) (*joint, error) {
 		meta := *n.TensorMeta()
 		meta.RequiresGrad = false
 		meta.Stride, meta.Offset = ops.ContiguousStrides(meta.Shape), sym.C(0)
-		t := h.Insert(
-			&graph.Node{
-				Name: fmt.Sprintf("tangents_%d", len(j.tangents)+1), Kind: graph.Placeholder,
-				Target: fmt.Sprintf("tangents_%d", len(j.tangents)+1), Meta: &meta,
-			},
-			firstCall(h),
-		)
+		name := fmt.Sprintf("tangents_%d", len(j.tangents)+1)
+		t := h.Input(name, name, "", &meta)
 		j.tangents = append(j.tangents, t)
 		j.wants = append(j.wants, i)
 		accumulate(h, grads, n, t)
 	}
 	return j, j.backward(needs, grads)
-}
-
-func firstCall(g *graph.Graph) *graph.Node {
-	n := g.First()
-	for n != nil && n.Kind == graph.Placeholder {
-		n = n.Next()
-	}
-	return n
 }
 
 // silentOutputs are those that replace an argument's content without that a

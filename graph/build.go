@@ -76,9 +76,21 @@ func (b *Builder) Item(n *Node, i int) *Node {
 	}, b.Before)
 }
 
-// Input appends a placeholder.
+// Input adds a placeholder, after those that are there and before all calls.
 func (g *Graph) Input(name, target, source string, meta any) *Node {
-	return g.Append(&Node{Name: name, Kind: Placeholder, Target: target, Source: source, Meta: meta})
+	n := &Node{Name: name, Kind: Placeholder, Target: target, Source: source, Meta: meta}
+	if g.last == nil || g.last.Kind == Placeholder {
+		return g.Append(n)
+	}
+	return g.Insert(n, g.firstCall())
+}
+
+func (g *Graph) firstCall() *Node {
+	n := g.first
+	for n != nil && n.Kind == Placeholder {
+		n = n.next
+	}
+	return n
 }
 
 // SetOutput appends the output node.

@@ -4,11 +4,11 @@ import (
 	"tcdbg/ops/sym"
 )
 
-// This file holds the views that cut a tensor in pieces or turn it around, and
+// This file holds the views that cut a tensor into pieces or reorder its dimensions, and
 // the copies that repeat it.
 
 func rearrangeRows() []*Op {
-	return append(append(pieceRows(), turnRows()...), repeatRows()...)
+	return append(append(pieceRows(), dimOrderRows()...), repeatRows()...)
 }
 
 // partsMeta makes the rule of a view that cuts a dimension into pieces.
@@ -222,7 +222,7 @@ func unfoldBack(b B, c *BackwardCall, g Value) Value {
 	return b.Emit(IndexAdd, b.zeros(likeGrad(c, g)), d, at, b.reshape(b.permute(g, order...), flat...))
 }
 
-func turnRows() []*Op {
+func dimOrderRows() []*Op {
 	moveDims := func(c *Call) []int {
 		a := In[SelfSourceDestinationArgs](c)
 		n := len(a.Self.Meta().Shape)

@@ -150,10 +150,10 @@ func beginRprop(g *Group, s *slot) {
 func rprop(g *Group, s *slot, grad *torch.Tensor) {
 	p := s.p
 	last, size := s.state["prev"], s.state["step_size"]
-	turned := grad.Mul(last).Sign()
-	factor := torch.Where(turned.Gt(0), g.EtaPlus, torch.Where(turned.Lt(0), g.EtaMinus, torch.OnesLike(p)))
+	agreement := grad.Mul(last).Sign()
+	factor := torch.Where(agreement.Gt(0), g.EtaPlus, torch.Where(agreement.Lt(0), g.EtaMinus, torch.OnesLike(p)))
 	size.Mul_(factor).Clamp_(kw.Min(g.StepMin), kw.Max(g.StepMax))
-	grad = torch.Where(turned.Lt(0), torch.ZerosLike(grad), grad) // where it turned, this step waits
+	grad = torch.Where(agreement.Lt(0), torch.ZerosLike(grad), grad) // where the sign changed, this step waits
 	p.Addcmul_(grad.Sign(), size, kw.Value(-1.0))
 	last.Copy_(grad)
 }

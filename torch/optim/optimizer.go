@@ -3,7 +3,7 @@
 //
 // It is a source package: the interpreter runs it from source. It imports
 // torch, torch/compiler, torch/kw and torch/nn only. Open this file first, then
-// slot.go and adam.go.
+// parameterstate.go and adam.go.
 package optim
 
 import (

@@ -111,8 +111,7 @@ func (c *capture) numberSymbol(s *value.Source) sym.Int {
 
 // numberInput adds an input that is no tensor of the program.
 func (c *capture) numberInput(name, target string, meta any, in replay.GraphInput) *graph.Node {
-	n := &graph.Node{Name: strings.ToLower(target[:1]) + target[1:], Kind: graph.Placeholder, Target: target, Source: name, Meta: meta}
-	c.Graph.Insert(n, c.firstCall())
+	n := c.Graph.Input(strings.ToLower(target[:1])+target[1:], target, name, meta)
 	if c.NumberOf == nil {
 		c.NumberOf = map[*graph.Node]replay.GraphInput{}
 	}

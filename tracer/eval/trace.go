@@ -311,21 +311,11 @@ func (tr *Trace) newInput(s *value.Source, t *torch.Tensor) *graph.Node {
 	tr.Guards.Tensor(s, t, meta)
 	tr.Guards.GradMode()
 	target := placeholderName(s)
-	n := &graph.Node{Name: strings.ToLower(target[:1]) + target[1:], Kind: graph.Placeholder, Target: target, Source: s.Name, Meta: meta}
-	tr.Graph.Insert(n, tr.firstCall())
+	n := tr.Graph.Input(strings.ToLower(target[:1])+target[1:], target, s.Name, meta)
 	in := &input{src: s, tensor: t, node: n}
 	tr.inputs = append(tr.inputs, in)
 	tr.inputOf[t] = in
 	tr.Nodes[t] = n
-	return n
-}
-
-// firstCall is the node before which placeholders go.
-func (c *capture) firstCall() *graph.Node {
-	n := c.Graph.First()
-	for n != nil && n.Kind == graph.Placeholder {
-		n = n.Next()
-	}
 	return n
 }
 

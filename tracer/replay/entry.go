@@ -91,8 +91,8 @@ type Register struct {
 }
 
 // Holds tests all guards.
-func (s *Entry) Holds(a *guard.Addresses) bool {
-	for _, g := range s.Guards {
+func (e *Entry) Holds(a *guard.Addresses) bool {
+	for _, g := range e.Guards {
 		if !g.Test(a) {
 			return false
 		}
@@ -101,34 +101,34 @@ func (s *Entry) Holds(a *guard.Addresses) bool {
 }
 
 // Values appends the graph's inputs to in.
-func (s *Entry) Values(a *guard.Addresses, in []torch.Value) []torch.Value {
-	in = slices.Grow(in, len(s.Inputs))
-	for i := range s.Inputs {
-		in = append(in, s.Inputs[i].value(a))
+func (e *Entry) Values(a *guard.Addresses, in []torch.Value) []torch.Value {
+	in = slices.Grow(in, len(e.Inputs))
+	for i := range e.Inputs {
+		in = append(in, e.Inputs[i].value(a))
 	}
 	return in
 }
 
 // Execute runs the cache entry on the frames of th from depth base up. It reports
 // whether the compiled function has returned.
-func (s *Entry) Execute(th *host.Thread, frames []*host.Frame, a *guard.Addresses, tu *Turns) (returned bool) {
-	m := s.takeMaker(th.In, a)
+func (e *Entry) Execute(th *host.Thread, frames []*host.Frame, a *guard.Addresses, tu *Turns) (returned bool) {
+	m := e.takeMaker(th.In, a)
 	switch {
-	case s.Run == nil:
+	case e.Run == nil:
 	case tu == nil: // a backend of the user may keep the list
-		m.outs = s.Run(s.Values(a, nil))
+		m.outs = e.Run(e.Values(a, nil))
 	default:
-		m.inputs = s.Values(a, m.inputs[:0])
-		m.outs = tu.runnable(s)(m.inputs)
+		m.inputs = e.Values(a, m.inputs[:0])
+		m.outs = tu.runnable(e)(m.inputs)
 	}
 	m.prepare()
-	pending := s.pending(m)
-	arm := s.watch(th.In, a, m.outs)
-	if s.Break == nil {
-		for i, r := range s.Results {
+	pending := e.pending(m)
+	arm := e.watch(th.In, a, m.outs)
+	if e.Break == nil {
+		for i, r := range e.Results {
 			r.From.write(m, m.results[i])
 		}
-		s.commit(th, a, pending)
+		e.commit(th, a, pending)
 		arm()
 		for range frames[1:] {
 			th.Pop()
@@ -137,18 +137,18 @@ func (s *Entry) Execute(th *host.Thread, frames []*host.Frame, a *guard.Addresse
 		m.release()
 		return true
 	}
-	s.rebuild(th, frames, m, func() { s.commit(th, a, pending) })
+	e.rebuild(th, frames, m, func() { e.commit(th, a, pending) })
 	arm()
 	return false
 }
 
 // pending makes the values of all write-backs, before the first is done.
-func (s *Entry) pending(m *run) []unsafe.Pointer {
-	if len(s.Writes)+len(s.Stores) == 0 {
+func (e *Entry) pending(m *run) []unsafe.Pointer {
+	if len(e.Writes)+len(e.Stores) == 0 {
 		return nil
 	}
-	vals := m.make(len(s.Writes), func(i int) Result { return Result{s.Writes[i].Type, s.Writes[i].From} })
-	for _, w := range s.Stores {
+	vals := m.make(len(e.Writes), func(i int) Result { return Result{e.Writes[i].Type, e.Writes[i].From} })
+	for _, w := range e.Stores {
 		var p unsafe.Pointer
 		if w.Val.From != nil {
 			p = m.in.New(w.Val.Type)
@@ -159,14 +159,14 @@ func (s *Entry) pending(m *run) []unsafe.Pointer {
 	return vals
 }
 
-func (s *Entry) commit(th *host.Thread, a *guard.Addresses, pending []unsafe.Pointer) {
-	for i, w := range s.Writes {
+func (e *Entry) commit(th *host.Thread, a *guard.Addresses, pending []unsafe.Pointer) {
+	for i, w := range e.Writes {
 		th.In.Copy(w.Type, a.At(w.Loc), pending[i])
 	}
-	for i, w := range s.Stores {
+	for i, w := range e.Stores {
 		rt := th.In.Rep(w.Src.Type)
 		var val reflect.Value // zero: delete
-		if p := pending[len(s.Writes)+i]; p != nil {
+		if p := pending[len(e.Writes)+i]; p != nil {
 			val = reflect.NewAt(rt.Elem(), p).Elem()
 		}
 		reflect.NewAt(rt, a.At(w.Src)).Elem().SetMapIndex(reflect.NewAt(rt.Key(), w.Key.Addr).Elem(), val)
@@ -175,20 +175,20 @@ func (s *Entry) commit(th *host.Thread, a *guard.Addresses, pending []unsafe.Poi
 
 // rebuild puts the frames into the state of the break: all values are made
 // before the first register is overwritten.
-func (s *Entry) rebuild(th *host.Thread, frames []*host.Frame, m *run, commit func()) {
-	vals := make([][]unsafe.Pointer, len(s.Frames))
-	frees := make([][]unsafe.Pointer, len(s.Frames))
-	for i, f := range s.Frames {
+func (e *Entry) rebuild(th *host.Thread, frames []*host.Frame, m *run, commit func()) {
+	vals := make([][]unsafe.Pointer, len(e.Frames))
+	frees := make([][]unsafe.Pointer, len(e.Frames))
+	for i, f := range e.Frames {
 		vals[i] = m.make(len(f.Regs), func(k int) Result { return f.Regs[k].Result })
 		frees[i] = m.make(len(f.Free), func(k int) Result { return f.Free[k] })
 	}
 	commit()
-	for range frames[s.Kept:] {
+	for range frames[e.Kept:] {
 		th.Pop()
 	}
-	for i, f := range s.Frames {
+	for i, f := range e.Frames {
 		var fr *host.Frame
-		if i < s.Kept {
+		if i < e.Kept {
 			fr = frames[i]
 		} else {
 			fr = th.Push(f.Fn, frees[i], f.Call)

@@ -40,6 +40,6 @@ func (g *GraphInput) value(a *guard.Addresses) torch.Value {
 }
 
 // Opens reports whether a change of the number at src makes it an input.
-func (s *Entry) Opens(src *value.Source) bool {
-	return value.Openable(src) || slices.ContainsFunc(s.Writes, func(w WriteBack) bool { return w.Loc == src })
+func (e *Entry) Opens(src *value.Source) bool {
+	return value.Openable(src) || slices.ContainsFunc(e.Writes, func(w WriteBack) bool { return w.Loc == src })
 }

@@ -39,11 +39,11 @@ type run struct {
 }
 
 // takeMaker returns a maker for one call.
-func (s *Entry) takeMaker(in *host.Interp, a *guard.Addresses) *run {
-	m, ok := s.makers.Get().(*run)
+func (e *Entry) takeMaker(in *host.Interp, a *guard.Addresses) *run {
+	m, ok := e.makers.Get().(*run)
 	if !ok {
-		m = &run{cached: s, in: in, results: make([]unsafe.Pointer, len(s.Results))}
-		for i, r := range s.Results {
+		m = &run{cached: e, in: in, results: make([]unsafe.Pointer, len(e.Results))}
+		for i, r := range e.Results {
 			m.results[i] = in.New(r.Type)
 		}
 	}

@@ -30,22 +30,22 @@ type Watched struct {
 // watch finds the watched places of one run. What it returns is called when the run has
 // stored what it stores: it remembers what is there, and lets the backward pass of
 // the run's outputs compare.
-func (s *Entry) watch(in *host.Interp, a *guard.Addresses, outs []torch.Value) (arm func()) {
-	if len(s.Watched) == 0 {
+func (e *Entry) watch(in *host.Interp, a *guard.Addresses, outs []torch.Value) (arm func()) {
+	if len(e.Watched) == 0 {
 		return func() {}
 	}
-	places := make([]unsafe.Pointer, len(s.Watched))
-	for i, w := range s.Watched {
+	places := make([]unsafe.Pointer, len(e.Watched))
+	for i, w := range e.Watched {
 		places[i] = a.At(w.Loc)
 	}
 	return func() {
 		kept := make([]unsafe.Pointer, len(places))
-		for i, w := range s.Watched {
+		for i, w := range e.Watched {
 			kept[i] = in.New(w.Typ)
 			in.Copy(w.Typ, kept[i], places[i])
 		}
 		compare := func(*torch.Tensor) *torch.Tensor {
-			for i, w := range s.Watched {
+			for i, w := range e.Watched {
 				if n := in.Rep(w.Typ).Size(); !bytes.Equal(unsafe.Slice((*byte)(kept[i]), n), unsafe.Slice((*byte)(places[i]), n)) {
 					panic(&torch.Error{Op: "backward", Kind: "RuntimeError", Msg: fmt.Sprintf(
 						"%s, which the Backward of a captured autograd function reads, has been changed since its Forward ran; pass "+

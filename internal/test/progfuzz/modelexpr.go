@@ -19,7 +19,7 @@ func modelRows() []modelRow {
 		[]modelRow{mapped, mapped, combined, combined, combined, scaled},
 		[]modelRow{reduced, reduced, extreme, allReduced, soft, scanned, ordered},
 		[]modelRow{linear, product, batched, convolved, pooled, layerNorm, batchNorm, dropped, attended},
-		[]modelRow{joined, joinedSame, stacked, pieceOf, cutOut, selected, turned, reshaped, widened, flipped, padded},
+		[]modelRow{joined, joinedSame, stacked, pieceOf, cutOut, selected, transposed, reshaped, widened, flipped, padded},
 		[]modelRow{embedded, gathered, scattered, indexed, masked, triangle, onehot},
 		[]modelRow{cast, cast, compared, integer, bits, counted, rounded},
 		[]modelRow{detached, cloned, closure, fromSize},
@@ -282,7 +282,7 @@ func selected(m *modelWriter, vs values) (string, value, bool) {
 	return fmt.Sprintf("%s.Select(%d, %s)", v.name, d, pickOf(m.generator, "0", "-1")), made(v, dropDim(v.dims, d)...), true
 }
 
-func turned(m *modelWriter, vs values) (string, value, bool) {
+func transposed(m *modelWriter, vs values) (string, value, bool) {
 	v, ok := m.with(vs, func(v value) bool { return len(v.dims) >= 2 && v.float() })
 	if !ok {
 		return "", v, false
