@@ -202,6 +202,19 @@ func s2(x *torch.Tensor) *torch.Tensor { return x.Cos() }`,
 			`fmt.Println(g(torch.Ones(1), s1))`, ``, `fmt.Println(g(torch.Ones(1), s2))`),
 		"ID_MATCH", "L['h'].__code__",
 	},
+	{"functions that capture other things", `
+func scaled(w *torch.Tensor) func(*torch.Tensor) *torch.Tensor {
+	return func(x *torch.Tensor) *torch.Tensor { return x.Mul(w) }
+}
+func summed(ks []int) func(*torch.Tensor) *torch.Tensor {
+	return func(x *torch.Tensor) *torch.Tensor { for _, k := range ks { x = x.Add(k) }; return x }
+}
+func main() {
+	g := torch.Compile(func(x *torch.Tensor, h func(*torch.Tensor) *torch.Tensor) *torch.Tensor { return h(x) })
+	fmt.Println(g(torch.Ones(1), scaled(torch.Ones(1))))
+	fmt.Println(g(torch.Ones(1), summed([]int{7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7})))
+	fmt.Println(g(torch.Ones(1), scaled(torch.Full([]int{1}, 3.0))))
+}`, "ID_MATCH", "L['h'].__code__"},
 	{"captured variable", `
 func main() {
 	k, other := 2, 1

@@ -114,7 +114,9 @@ func (a *Addresses) find(s *value.Source) unsafe.Pointer {
 		}
 		return q
 	case value.Free:
-		if c := a.in.ClosureOf(p); c != nil && s.Index < len(c.Free) {
+		// A variable of the function that was traced: another function's variable of the
+		// same number may be of another type.
+		if c := a.in.ClosureOf(p); c != nil && c.Fn == s.Reg.Parent() {
 			return c.Free[s.Index]
 		}
 		return nil

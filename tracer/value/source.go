@@ -173,7 +173,7 @@ func (ss *Sources) Dynamic(p *Source, dyn types.Type) *Source {
 }
 
 func (ss *Sources) Free(p *Source, i int, fv *ssa.FreeVar) *Source {
-	return ss.intern(sourceID{kind: Free, parent: p, index: i}, func() *Source {
+	return ss.intern(sourceID{kind: Free, parent: p, what: fv, index: i}, func() *Source {
 		name := p.Name + ".__closure__['" + fv.Name() + "']"
 		if _, literal := p.Reg.(*ssa.MakeClosure); literal {
 			name = "L['" + fv.Name() + "']" // a variable of the function around it
