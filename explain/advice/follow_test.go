@@ -139,6 +139,25 @@ func TestArgumentsOfAFunction(t *testing.T) {
 	}
 }
 
+// Where the trace does not tell which other sizes changed with that of an argument, they are to be
+// marked with it; what an argument holds is not called one.
+func TestSizesOfArgumentsAfterABreak(t *testing.T) {
+	f := Finding{Kind: Recompile, Guard: breaks.SizeChanged, CutBy: "serve.py:102", Expected: "4", Actual: "6", Function: "step"}
+	f.OfArgument, f.Changed, f.Partial = "kv[0]", []string{"kv[0], 1"}, true
+	if text := textOf(t, &f); !has(text, "every other input that has this size") {
+		t.Error(text)
+	}
+	if f.Partial = false; has(textOf(t, &f), "every other input") {
+		t.Error("all sizes that changed are known")
+	}
+	if f.OfArgument, f.OwnArgument = "", "kv[0]"; !has(textOf(t, &f), "kv[0], which an argument holds, is asked for") {
+		t.Error(textOf(t, &f))
+	}
+	if f.OwnArgument = "kv"; !has(textOf(t, &f), "kv, an argument, is asked for") {
+		t.Error(textOf(t, &f))
+	}
+}
+
 // The elements of a list, as the items that a user has seen, cannot be kept few.
 func TestElementsThatALineNeeds(t *testing.T) {
 	for name, outside := range map[string]bool{"seen[0][0]": true, "s.depth": false} {

@@ -92,11 +92,15 @@ var inputs = []Row{
 			for _, c := range f.Changed {
 				all = append(all, marking(c))
 			}
-			return fmt.Sprintf(
+			text := fmt.Sprintf(
 				"follows from the graph break at %s, across which %s is handed: remove that break; "+
 					"what is left then is a size of an argument, for which call %s before every call",
 				f.CutBy, f.OfArgument, listed(all),
 			)
+			if f.Partial {
+				text += ", and the same for every other input that has this size"
+			}
+			return text
 		},
 	},
 	{
@@ -107,9 +111,9 @@ var inputs = []Row{
 		},
 		Text: func(f *Finding) string {
 			return fmt.Sprintf(
-				"%s, an argument, is asked for after the graph break at %s alone: remove that break first; "+
+				"%s, %s, is asked for after the graph break at %s alone: remove that break first; "+
 					"unless %s is then a part of its caller's graph, it is recompiled for %s without the break, too",
-				f.OwnArgument, f.CutBy, f.Function, f.OwnArgument,
+				f.OwnArgument, ofArguments(f.OwnArgument), f.CutBy, f.Function, f.OwnArgument,
 			)
 		},
 	},
@@ -517,6 +521,14 @@ var inputs = []Row{
 // removeFirst is what becomes of a recompile in a part of a function, for a property of a tensor,
 // with the break that made it a part.
 const removeFirst = "remove that break first; where the caller's own arguments change like this, the caller is recompiled instead"
+
+// ofArguments says what a name of an argument, or of what one holds, is.
+func ofArguments(name string) string {
+	if has(name, "[") {
+		return "which an argument holds"
+	}
+	return "an argument"
+}
 
 // mayAskSize says whether a condition may be one on a size: it compares, or names what has
 // one; the guards of sizes of 2 and more name any line, "if t.is_floating_point():".

@@ -23,7 +23,10 @@ func afterBreak(f *advice.Finding, rc *explain.Recompile, g *explain.GuardFailur
 		}
 		return
 	}
-	if f.OfArgument = OfArgument(rc, g, f.Changed); f.OfArgument != "" || f.CutBy == "" || g.Kind != breaks.SizeChanged {
+	if f.OfArgument = OfArgument(rc, g, f.Changed); f.OfArgument != "" && !marks(f) {
+		f.OfArgument, f.OwnArgument = "", f.OfArgument
+	}
+	if f.OfArgument != "" || f.CutBy == "" || g.Kind != breaks.SizeChanged {
 		return
 	}
 	name, whole := explain.PlainSource(g.Source), rc.Compile.Frame.Parent
@@ -35,20 +38,25 @@ func afterBreak(f *advice.Finding, rc *explain.Recompile, g *explain.GuardFailur
 		}
 		return
 	}
-	if f.CalledWithin {
+	if !marks(f) {
 		return
 	}
 	var changed []string
 	for _, c := range f.Changed {
 		tensor, _, _ := strings.Cut(c, ", ")
-		if is, _ := argumentOf(whole, tensor, x.Source); is {
+		if is, _ := argumentOf(whole, Holder(tensor), x.Source); is {
 			changed = append(changed, c)
 		}
 	}
 	if f.OfArgument, f.Changed = name, changed; len(changed) == 0 {
-		f.Changed = []string{name + ", " + strconv.Itoa(g.Dim)}
+		f.Changed, f.Partial = []string{name + ", " + strconv.Itoa(g.Dim)}, true
 	}
 }
+
+// marks says whether the caller of a function can mark the sizes of its arguments: not where
+// another compiled function calls it, as a part of whose graph it may have no arguments of its own.
+// A call of maybe_mark_dynamic within that function ends the program.
+func marks(f *advice.Finding) bool { return !f.CalledWithin && f.Direct }
 
 // asksFor says whether a function has a guard on a tensor: its size is a recompile of that
 // function, too.

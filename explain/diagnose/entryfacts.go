@@ -108,25 +108,39 @@ func DictLength(guard string) (n int, ok bool) {
 	return n, err == nil
 }
 
-// OwnArgument names an argument of a function that only what comes after a graph break asks
-// for: its function is compiled again for it without the break, too.
+// OwnArgument names an argument of a function, or what one holds, that only what comes after a
+// graph break asks for: its function is compiled again for it without the break, too.
 func OwnArgument(rc *explain.Recompile, g *explain.GuardFailure, src *explain.Source) string {
 	name, whole := explain.PlainSource(g.Source), rc.Compile.Frame.Parent
-	if whole == nil || !isTensorKind(g.Kind) || !isIdentifier(name) || strings.HasPrefix(name, "__") {
+	holder := Holder(name)
+	if whole == nil || !isTensorKind(g.Kind) || !isIdentifier(holder) || strings.HasPrefix(name, "__") {
 		return ""
 	}
 	for _, c := range whole.Compiles {
 		for _, s := range c.Sources {
-			if root, _, _ := strings.Cut(explain.PlainSource(s), "."); root == name { // which recompiles for it itself
+			if rest, ok := strings.CutPrefix(explain.PlainSource(s), name); ok && !continues(rest) { // which recompiles for it itself
 				return ""
 			}
 		}
 	}
-	if is, _ := argumentOf(whole, name, src); !is {
+	if is, _ := argumentOf(whole, holder, src); !is {
 		return ""
 	}
 	return name
 }
+
+// Holder is the name of which an expression is an element, "kv" of "kv[0]" and of "batch['x']"; what
+// is held deeper is not read.
+func Holder(name string) string {
+	holder, key, ok := strings.Cut(name, "[")
+	if !ok || !strings.HasSuffix(key, "]") || strings.ContainsAny(key[:len(key)-1], "[].(") {
+		return name
+	}
+	return holder
+}
+
+// continues says whether what follows a name makes it another one.
+func continues(rest string) bool { return rest != "" && explain.LetterOrDigit(rest[0]) }
 
 // argumentOf says whether a name is an argument of a function until its graph break; known is
 // false where the function cannot be read.

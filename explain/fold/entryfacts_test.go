@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -98,6 +99,71 @@ func TestAnArgumentAskedForAfterTheBreak(t *testing.T) {
 	}
 	if g.Source = "L['y']"; diagnose.OwnArgument(rc, g, source(lines)) != "" {
 		t.Error("a local is taken for an argument")
+	}
+}
+
+// What an argument holds is as the argument itself, until a line gives it another value.
+func TestWhatAnArgumentHoldsIsAskedForAfterTheBreak(t *testing.T) {
+	const file = "/m/serve.py"
+	at := logs.Pos{File: file, Line: 2, Func: "step", Code: "token = sample(logits).item()"}
+	for _, c := range []struct{ before, source, asked, want string }{
+		{"", "L['kv'][0]", "L['logits']", "kv[0]"},
+		{"", "L['batch']['x']", "L['batch']['x_mask']", "batch['x']"},
+		{"", "L['kv'][0]", "L['kv'][0]", ""}, // the whole function recompiles for it itself
+		{"", "L['kv'][0][1]", "L['logits']", ""},
+		{"    kv = grow(kv)", "L['kv'][0]", "L['logits']", ""},
+		{"    kv[0] = logits", "L['kv'][0]", "L['logits']", ""},
+		{"", "L['state'][0]", "L['logits']", ""},
+	} {
+		lines := []string{"def step(logits, kv, batch):", "    " + at.Code, "    return model(token, kv)"}
+		if at.Line = 2; c.before != "" {
+			lines, at.Line = slices.Insert(lines, 1, c.before), 3
+		}
+		whole := &explain.Frame{Name: "step", Pos: logs.Pos{File: file, Line: 1}, Compiles: []*explain.Compile{
+			{Sources: []string{c.asked}, Breaks: []*explain.Break{{Pos: at, Stack: []logs.Pos{at}}}},
+		}}
+		rest := &explain.Frame{Name: "torch_dynamo_resume_in_step_at_2", Pos: logs.Pos{File: file, Line: 2}, Parent: whole}
+		rc := &explain.Recompile{Compile: &explain.Compile{Frame: rest}}
+		g := &explain.GuardFailure{Kind: breaks.SizeChanged, Source: c.source}
+		src := &explain.Source{Files: map[string][]string{}, Read: func(string) ([]string, error) { return lines, nil }}
+		if got := diagnose.OwnArgument(rc, g, src); got != c.want {
+			t.Errorf("%s after %q, asked for %s: %q, want %q", c.source, c.before, c.asked, got, c.want)
+		}
+	}
+}
+
+// A function that another one calls, which is compiled and left to eager execution there, has no
+// arguments that could be marked: it is a part of that one's graph once nothing breaks, and a call
+// of maybe_mark_dynamic within what is compiled ends the program.
+func TestArgumentsOfAFunctionThatACompiledOneCalls(t *testing.T) {
+	const file = "/m/vit.py"
+	lines := []string{
+		"def prune(x, att):", "    keep = int(att.sum())", "    return x[:, :keep]",
+		"def forward(x):", "    return prune(x, att(x))", "forward(x)",
+	}
+	at := logs.Pos{File: file, Line: 2, Func: "prune", Code: lines[1]}
+	call, top := logs.Pos{File: file, Line: 5, Func: "forward"}, logs.Pos{File: file, Line: 6, Func: "<module>"}
+	for _, calls := range []bool{false, true} {
+		whole := &explain.Frame{Name: "prune", Pos: logs.Pos{File: file, Line: 1}, Compiles: []*explain.Compile{
+			{Breaks: []*explain.Break{{Pos: at, Stack: []logs.Pos{at}}}},
+		}}
+		rest := &explain.Frame{Name: "torch_dynamo_resume_in_prune_at_2", Pos: logs.Pos{File: file, Line: 2}, Parent: whole}
+		rest.ID.Frame = 5
+		rc := &explain.Recompile{
+			Compile:  &explain.Compile{Frame: rest, Stack: []logs.Pos{top, call}},
+			Failures: []explain.GuardFailure{{Kind: breaks.SizeChanged, Source: "L['x']", Dim: 1, Expected: "17", Actual: "37"}},
+		}
+		x := &explain.TraceFacts{
+			Source: &explain.Source{Files: map[string][]string{}, Read: func(string) ([]string, error) { return lines, nil }},
+			Sites:  map[explain.CallSite][]logs.Pos{},
+		}
+		if calls {
+			x.Sites[explain.CallSite{File: file, Line: 6}] = []logs.Pos{{File: file, Line: 4}} // forward, which breaks
+		}
+		f := diagnose.RecompileFinding(rc, x)
+		if marked := f.OfArgument != ""; marked == calls || f.OwnArgument != "x" {
+			t.Errorf("called within a compiled function %v: to mark %q, argument %q", calls, f.OfArgument, f.OwnArgument)
+		}
 	}
 }
 
