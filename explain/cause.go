@@ -64,7 +64,8 @@ type CauseKey struct {
 
 // KeyOf is what failed guards of one cause have in common: elements of one list count as one.
 func KeyOf(g *GuardFailure) CauseKey {
-	asked := strings.HasPrefix(g.Expected, "not ") || strings.HasPrefix(g.Actual, "true (") || strings.HasPrefix(g.Actual, "false (")
+	asked := strings.HasPrefix(g.Expected, "not ") || strings.HasPrefix(g.Actual, "not ") ||
+		strings.HasPrefix(g.Actual, "true (") || strings.HasPrefix(g.Actual, "false (")
 	return CauseKey{g.Kind, withoutIndices(g.Source), g.Dim, asked}
 }
 

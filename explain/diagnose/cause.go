@@ -132,7 +132,8 @@ func growth(c *explain.RecompileCause) (explain.Fix, bool) {
 	}
 	switch g.Kind {
 	case breaks.LengthChanged:
-		if g.Map || g.Origin == logs.OriginArgument && !strings.Contains(name, ".") { // the caller passes another one
+		// The caller passes another one, or one of another element.
+		if g.Map || g.Origin == logs.OriginArgument && !strings.Contains(name, ".") || strings.Contains(name, "[") {
 			return explain.Fix{}, false
 		}
 		return goFix("length-grows", name), true

@@ -264,6 +264,8 @@ func goValue(rc *explain.Recompile, g *explain.GuardFailure, name string) explai
 			return goFix("keys", name)
 		case strings.Contains(explain.Squeeze(g.Pos.Code), name+" = append("):
 			return goFix("length-grows", name)
+		case makesTensor(g.Pos.Code, name):
+			return goFix("numbers", name)
 		}
 		return goFix("length", name)
 	case breaks.TrainingChanged:
@@ -323,6 +325,8 @@ func FixValue(name string, g *explain.GuardFailure) explain.Fix {
 	switch {
 	case g.Pos.Code == "":
 		return explain.Fix{}
+	case explain.IsNumber(g.Expected) && (makesTensor(g.Pos.Code, name) || makesTensor(g.Pos.Code, "") && !takesTensor(g.Pos.Code, name)):
+		return goFix("numbers", name)
 	case !takesTensor(g.Pos.Code, name):
 		return goFix("number-constant", name)
 	}
@@ -344,6 +348,17 @@ func takesTensor(line, name string) bool {
 		return true
 	}
 	return regexp.MustCompile(`\b(Add|Sub|Mul|Div|Pow)_?\([^()]*` + rest).MatchString(line)
+}
+
+// makesTensor says whether a line makes a tensor of what a name begins with: of returns, where
+// the name is returns[0]. Without a name, of whatever it is.
+func makesTensor(line, name string) bool {
+	list, _, _ := strings.Cut(name, "[")
+	rest := ""
+	if list != "" {
+		rest = regexp.QuoteMeta(list) + `\b`
+	}
+	return regexp.MustCompile(`\btorch\.NewTensor\(` + rest).MatchString(line)
 }
 
 // FixRelation advises on a relation between sizes that a branch of the program asked

@@ -93,7 +93,9 @@ var goTexts = []goText{
 		format: "%s grows with every call: append to it outside of the compiled function, and where that reads it too, " +
 			"hand over a fixed number of elements, or one tensor of them",
 	},
-	{id: "length", format: "loops over %s are unrolled: keep its length, or, where it holds tensors, stack them into one"},
+	{id: "length", format: "there is an entry for each length of %s: keep its length, or, where it holds tensors, stack them into one"},
+	{id: "numbers", format: "the marked line makes a tensor of numbers (%s), which are constants of the graph: make that tensor " +
+		"before the call, and pass it"},
 	{id: "keys", format: "the keys of %s change: give it all its keys before the first call, or change it outside of the " +
 		"compiled function"},
 	{id: "type", format: "%s changes its type from %s: pass one type, or accept an entry for each"},
@@ -168,7 +170,8 @@ var goBreakTexts = []goBreakText{
 	},
 }
 
-const selectStatic = "Use a mask and Where instead of selecting elements, or NonzeroStatic where a bound on their number is known."
+const selectStatic = "Use a mask and Where instead of selecting elements, or NonzeroStatic where a bound on their number is known " +
+	"and what fills it up is masked."
 
 // goFix is the advice of one row of the table; there is none where the table has no such row.
 func goFix(id string, args ...any) explain.Fix {

@@ -123,6 +123,9 @@ func CallerOf(b *explain.Break) (logs.Pos, bool) {
 	if !ok || b.Compile.Frame.Wraps != nil {
 		return line, ok
 	}
+	if b.Compile.Frame.From != nil { // our engine's stack is whole; the function that went on has returned
+		return line, true
+	}
 	// Of two functions of one name PyTorch's traceback may leave one out: the compiled
 	// function (dumps, of json.dumps). The line that is left is that of its caller.
 	fr := b.Compile.Frame

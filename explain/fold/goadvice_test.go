@@ -25,7 +25,7 @@ func TestRecompileAdviceForGo(t *testing.T) {
 		},
 		"a list": {
 			"len(L['n'].trace) == 2", "n.trace", "	for _, s := range n.trace {", -1,
-			"loops over n.trace are unrolled",
+			"there is an entry for each length of n.trace",
 		},
 		"a size": {
 			"tensor 'x' size mismatch at index 0. expected 4, actual 6", "x", "	y := x.Exp()", 0,

@@ -178,7 +178,7 @@ func tcdbgMiss(f *Fold, r *logs.Record) {
 			fail.Expected = f.intern(g.Guard.Expected)
 		}
 		if fail.Actual == "" {
-			fail.Actual = f.intern(g.Actual)
+			fail.Actual = f.intern(outcome(fail.Expected, g.Actual))
 		}
 		if g.Dim >= 0 {
 			fail.Dim = g.Dim
@@ -192,6 +192,23 @@ func tcdbgMiss(f *Fold, r *logs.Record) {
 	if v.Limit {
 		c.Status, c.limit, c.Frame.Status = explain.Limit, true, explain.Limit
 	}
+}
+
+// outcome says of a comparison, whose guard finds true or false, what that means: of one that
+// expects "not > 3" and finds "true (n = 4)", "> 3 (n = 4)".
+func outcome(expected, actual string) string {
+	if expected == "true" || expected == "false" {
+		return actual
+	}
+	if rest, ok := strings.CutPrefix(actual, "true ("); ok {
+		if asked, not := strings.CutPrefix(expected, "not "); not {
+			return asked + " (" + rest
+		}
+	}
+	if rest, ok := strings.CutPrefix(actual, "false ("); ok {
+		return "not " + expected + " (" + rest
+	}
+	return actual
 }
 
 // sizeAt is one size of a tensor that is written as float32[1, 17], "" for none.

@@ -417,7 +417,8 @@ func main() {
 }`,
 	},
 	{
-		name: "a random number", code: breaks.RandomState, advice: "Draw it with torch.Rand, or pass it in.",
+		name: "a random number", code: breaks.RandomState,
+		advice: "where only tensors are computed with it, torch.Rand draws it in the graph",
 		before: `
 func f(x *torch.Tensor) *torch.Tensor { return x.Sin().Mul(rand.Float64()) }
 func main() { fmt.Println(torch.Compile(f)(torch.Zeros(3))) }`,
@@ -426,13 +427,34 @@ func f(x *torch.Tensor) *torch.Tensor { return x.Sin().Mul(torch.Rand()) }
 func main() { fmt.Println(torch.Compile(f)(torch.Zeros(3))) }`,
 	},
 	{
-		name: "numbers of a generator", code: breaks.RandomState, advice: "Draw it with torch.Rand, or pass it in.",
+		name: "numbers of a generator", code: breaks.RandomState, advice: "Draw it before the call and pass it in;",
 		before: `
 func f(x *torch.Tensor, r *rand.Rand) *torch.Tensor { return x.Sin().Mul(r.Float64()) }
 func main() { fmt.Println(torch.Compile(f)(torch.Ones(3), rand.New(rand.NewSource(1)))) }`,
 		after: `
 func f(x, r *torch.Tensor) *torch.Tensor { return x.Sin().Mul(r) }
 func main() { fmt.Println(torch.Compile(f)(torch.Ones(3), torch.NewTensor(rand.New(rand.NewSource(1)).Float64()))) }`,
+	},
+	{
+		name: "a random number that decides", code: breaks.RandomState, advice: "Draw it before the call and pass it in;",
+		before: `
+func f(x *torch.Tensor, r *rand.Rand, eps float64) *torch.Tensor {
+	y := x.Sin()
+	if r.Float64() < eps {
+		return y.Neg()
+	}
+	return y.Cos()
+}
+func main() { fmt.Println(torch.Compile(f)(torch.Ones(3), rand.New(rand.NewSource(1)), 0.7)) }`,
+		after: `
+func f(x *torch.Tensor, u, eps float64) *torch.Tensor {
+	y := x.Sin()
+	if u < eps {
+		return y.Neg()
+	}
+	return y.Cos()
+}
+func main() { fmt.Println(torch.Compile(f)(torch.Ones(3), rand.New(rand.NewSource(1)).Float64(), 0.7)) }`,
 	},
 	{
 		name: "a goroutine", code: breaks.GoroutineStarted,
@@ -540,7 +562,8 @@ func main() {
 }`,
 	},
 	{
-		name: "NonzeroStatic", code: breaks.DynamicShapeOperator, advice: "or NonzeroStatic where a bound on their number is known",
+		name: "NonzeroStatic", code: breaks.DynamicShapeOperator,
+		advice: "or NonzeroStatic where a bound on their number is known and what fills it up is masked",
 		before: `
 func f(x *torch.Tensor) *torch.Tensor { return x.Nonzero().Mul(2) }
 func main() { fmt.Println(torch.Compile(f)(torch.Arange(3))) }`,

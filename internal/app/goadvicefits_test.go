@@ -415,7 +415,22 @@ func main() {
 	for i := range 4 {
 		fmt.Println(fast(torch.Ones(3), by[:i]...))
 	}
-}`, "loops over by are unrolled", "append"},
+}`, "there is an entry for each length of by", "append"},
+	{"lists of the elements of an argument", `
+type example struct{ ids []float64 }
+func f(x *torch.Tensor, batch []example) *torch.Tensor {
+	longest := 0
+	for _, e := range batch {
+		longest = max(longest, len(e.ids))
+	}
+	return x.Mul(2).Repeat(longest)
+}
+func main() {
+	fast, ids := torch.Compile(f), []float64{1, 2, 3, 4}
+	for i := range 4 {
+		fmt.Println(fast(torch.Ones(3), []example{{ids[:i+1]}}))
+	}
+}`, "there is an entry for each length of batch[0].ids", "grows"},
 	{"a case that counts", `
 type run struct{ count int; limits [2]int }
 func (r *run) f(x *torch.Tensor) *torch.Tensor {

@@ -100,8 +100,8 @@ func main() {
 }`,
 	},
 	{
-		name: "a list whose length changes", advice: "loops over xs are unrolled: keep its length, or, where it holds tensors, " +
-			"stack them into one",
+		name: "a list whose length changes", advice: "there is an entry for each length of xs: keep its length, or, where " +
+			"it holds tensors, stack them into one",
 		before: `
 func f(xs []*torch.Tensor) *torch.Tensor {
 	y := xs[0]
@@ -124,6 +124,83 @@ func main() {
 	compiler.MarkDynamic(a, 0)
 	compiler.MarkDynamic(b, 0)
 	fmt.Println(fast(a), fast(b))
+}`,
+	},
+	{
+		name: "a tensor of numbers that change", advice: "makes a tensor of numbers (returns[0]), which are constants of the graph: " +
+			"make that tensor before the call, and pass it",
+		before: `
+func f(x *torch.Tensor, returns []float64) *torch.Tensor {
+	return x.Sub(torch.NewTensor(returns, kw.Dtype(torch.Float32))).Square()
+}
+func main() {
+	fast := torch.Compile(f)
+	for i := range 3 {
+		fmt.Println(fast(torch.Ones(2), []float64{float64(i) / 4, 2}))
+	}
+}`,
+		after: `
+func f(x, returns *torch.Tensor) *torch.Tensor { return x.Sub(returns).Square() }
+func main() {
+	fast := torch.Compile(f)
+	for i := range 3 {
+		fmt.Println(fast(torch.Ones(2), torch.NewTensor([]float64{float64(i) / 4, 2}, kw.Dtype(torch.Float32))))
+	}
+}`,
+	},
+	{
+		name: "a tensor of more numbers", advice: "makes a tensor of numbers (ids), which are constants of the graph: make that " +
+			"tensor before the call, and pass it",
+		before: `
+func f(w *torch.Tensor, ids []int) *torch.Tensor { return w.IndexSelect(0, torch.NewTensor(ids)).Sin() }
+func main() {
+	fast := torch.Compile(f)
+	for n := range 3 {
+		fmt.Println(fast(torch.Arange(4), []int{3, 2, 1, 0}[:n+2]))
+	}
+}`,
+		after: `
+func f(w, ids *torch.Tensor) *torch.Tensor { return w.IndexSelect(0, ids).Sin() }
+func main() {
+	fast := torch.Compile(f)
+	for n := range 3 {
+		ids := torch.NewTensor([]int{3, 2, 1, 0}[:n+2])
+		compiler.MarkDynamic(ids, 0)
+		fmt.Println(fast(torch.Arange(4), ids))
+	}
+}`,
+	},
+	{
+		name:   "a tensor of what is picked out of an argument",
+		advice: "makes a tensor of numbers (steps[0].act), which are constants of the graph",
+		before: `
+type step struct{ act int }
+func f(x *torch.Tensor, steps []step) *torch.Tensor {
+	acts := make([]int, len(steps))
+	for i, s := range steps {
+		acts[i] = s.act
+	}
+	return x.Gather(0, torch.NewTensor(acts)).Sin()
+}
+func main() {
+	fast := torch.Compile(f)
+	for i := range 3 {
+		fmt.Println(fast(torch.Ones(4), []step{{i}, {1}}))
+	}
+}`,
+		after: `
+type step struct{ act int }
+func f(x, acts *torch.Tensor) *torch.Tensor { return x.Gather(0, acts).Sin() }
+func main() {
+	fast := torch.Compile(f)
+	for i := range 3 {
+		steps := []step{{i}, {1}}
+		acts := make([]int, len(steps))
+		for i, s := range steps {
+			acts[i] = s.act
+		}
+		fmt.Println(fast(torch.Ones(4), torch.NewTensor(acts)))
+	}
 }`,
 	},
 	{

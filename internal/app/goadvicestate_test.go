@@ -587,7 +587,8 @@ func main() {
 }`,
 	},
 	{
-		name: "argwhere", code: breaks.DynamicShapeOperator, advice: "or NonzeroStatic where a bound on their number is known",
+		name: "argwhere", code: breaks.DynamicShapeOperator,
+		advice: "or NonzeroStatic where a bound on their number is known and what fills it up is masked",
 		before: `
 func f(x *torch.Tensor) *torch.Tensor { return x.Argwhere().Mul(2) }
 func main() { fmt.Println(torch.Compile(f)(torch.Arange(3))) }`,

@@ -356,7 +356,8 @@ var explained = []Cause{
 	{
 		Code: RandomState, Type: "Random number from native code", Short: "native random number", Fixability: FixableByYou,
 		Explanation: "A random number of the standard library would be baked into the graph.",
-		Hints:       []string{"Draw it with torch.Rand, or pass it in."},
+		Hints: []string{"Draw it before the call and pass it in; where only tensors are computed with it, torch.Rand draws it in " +
+			"the graph."},
 	},
 	{
 		Code: SliceGrown, Type: "Append to a slice from outside", Short: "append to a slice from outside", Fixability: FixableByYou,
