@@ -91,6 +91,8 @@ type Finding struct {
 	Relaid        bool   // the layout changed with the size
 	CutBy         string // the break across which what changed is handed, of a value that no caller has
 	SetBy         string // the break whose line gives the name its value
+	Given         bool   // what changed is what the call at the break gives
+	Operand       bool   // what changed is what the line of the break had before it came to that call
 	Keywords      string // how the call's keywords differ from those of the entry
 	Within        bool   // the function was called by a compiled one that runs eagerly there
 	OfArgument    string // what changed after a graph break: an argument of the whole function, or what one holds

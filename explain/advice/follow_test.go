@@ -158,6 +158,29 @@ func TestSizesOfArgumentsAfterABreak(t *testing.T) {
 	}
 }
 
+// What removes a break does not remove what is left without it: the sizes of a tensor that is then
+// passed in, the length of an object that the function has anyway. A list that the call at the break
+// makes goes with it.
+func TestWhatIsLeftWithoutTheBreak(t *testing.T) {
+	for _, c := range []struct {
+		guard          string
+		given, operand bool
+		left           string
+	}{
+		{breaks.SizeChanged, true, false, "unless the tensor is then an argument"},
+		{breaks.SizeChanged, false, false, ""},
+		{breaks.LengthChanged, false, true, "unless what has that length"},
+		{breaks.LengthChanged, true, false, ""},
+	} {
+		f := Finding{
+			Kind: Recompile, Guard: c.guard, CutBy: "vit.py:76", Expected: "10", Actual: "11", Given: c.given, Operand: c.operand,
+		}
+		if text := textOf(t, &f); !has(text, "removes this") || !has(text, c.left) || has(text, "unless") != (c.left != "") {
+			t.Errorf("%+v: %s", c, text)
+		}
+	}
+}
+
 // The elements of a list, as the items that a user has seen, cannot be kept few.
 func TestElementsThatALineNeeds(t *testing.T) {
 	for name, outside := range map[string]bool{"seen[0][0]": true, "s.depth": false} {

@@ -638,9 +638,16 @@ func marking(size string) string {
 // ofParameter reports whether a tensor is a parameter of a module, as guards name it.
 func ofParameter(name string) bool { return has(name, "._parameters[") }
 
-// unlessPassedIn says of a number that crosses a graph break, or that its line gives, what is
-// left where the break is removed by making the number outside: an argument that is a number.
+// unlessPassedIn says of a number that crosses a graph break, or of what its line gives, what is
+// left where the break is removed by making that outside: an argument that is a number, or a tensor
+// with sizes. What the line held before it broke may be an object that the function has anyway.
 func unlessPassedIn(f *Finding) string {
+	switch {
+	case f.Given && f.Guard == breaks.SizeChanged:
+		return ", unless the tensor is then an argument, for whose sizes the function is recompiled, too"
+	case f.Operand && f.Guard == breaks.LengthChanged:
+		return ", unless what has that length is an object that the function has anyway: it is recompiled for it without the break, too"
+	}
 	if _, err := strconv.ParseFloat(f.Expected, 64); err != nil || !slices.Contains(valueKinds, f.Guard) {
 		return ""
 	}

@@ -65,3 +65,28 @@ func asksFor(fr *explain.Frame, name string) bool {
 		return slices.ContainsFunc(c.Sources, func(s string) bool { return explain.PlainSource(s) == name })
 	})
 }
+
+// onStack says of what a graph break hands on from the interpreter's stack whether it is what the
+// call at the break gives, which comes last, or what the line had made or looked up before that
+// call: of self.stats[name] += clock(), the dict, the key and the old value.
+func onStack(c *explain.Compile, source string) (given, operand bool) {
+	n, ok := stackSlot(source)
+	if !ok || c.Guards == nil || c.Guards.Leaves > manyGuards {
+		return false, false
+	}
+	last := n
+	explain.WalkGuards(c.Guards.Root(), func(node *explain.GuardNode) {
+		if other, ok := stackSlot(explain.PlainSource(node.Source)); ok {
+			last = max(last, other)
+		}
+	})
+	return n == last, n < last
+}
+
+// stackSlot reads the number of ___stack2, and of what that holds.
+func stackSlot(source string) (n int, ok bool) {
+	rest, ok := strings.CutPrefix(source, "___stack")
+	digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
+	n, err := strconv.Atoi(rest[:digits])
+	return n, ok && err == nil
+}

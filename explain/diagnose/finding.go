@@ -204,6 +204,7 @@ func RecompileFinding(rc *explain.Recompile, x *explain.TraceFacts) *advice.Find
 		f.Reachable = reachable(tensor) && fr.Parent == nil && !explain.FrameworkFile(fr.Pos.File) && !x.CalledWithin(rc.Compile)
 	}
 	f.SetBy, f.CutBy = cutBefore(rc, g, f.Name)
+	f.Given, f.Operand = onStack(rc.Compile, explain.PlainSource(g.Source))
 	f.CalledWithin = x.CalledWithin(rc.Compile)
 	f.Within = isTensorKind(g.Kind) && f.CalledWithin
 	f.Nested = advice.OfComprehension(fr.Name) || fr.Name == "<lambda>" && (f.CalledWithin || x.Enclosed(rc.Compile))

@@ -167,6 +167,31 @@ func TestArgumentsOfAFunctionThatACompiledOneCalls(t *testing.T) {
 	}
 }
 
+// Of what a graph break hands on from the stack, the last is what the call at the break gives; what
+// is below it was looked up before that call.
+func TestWhatTheStackHandsOn(t *testing.T) {
+	for _, c := range []struct {
+		source         string
+		given, operand bool
+	}{
+		{"L['___stack3']", true, false}, {"L['___stack0']", false, true}, {"L['___stack0'].stats", false, true}, {"L['x']", false, false},
+	} {
+		root := &explain.GuardNode{}
+		for _, s := range []string{"L['___stack0']", "L['___stack2']", "L['___stack3']", "L['x']"} {
+			root.Children = append(root.Children, &explain.GuardNode{Kind: "TYPE_MATCH", Source: s})
+		}
+		rc := &explain.Recompile{
+			Compile: &explain.Compile{
+				Frame: &explain.Frame{Name: "f"}, Guards: &explain.GuardTree{Load: func() *explain.GuardNode { return root }},
+			},
+			Failures: []explain.GuardFailure{{Kind: breaks.LengthChanged, Source: c.source, Expected: "2"}},
+		}
+		if f := diagnose.RecompileFinding(rc, &explain.TraceFacts{}); f.Given != c.given || f.Operand != c.operand {
+			t.Errorf("%s: given %v, operand %v", c.source, f.Given, f.Operand)
+		}
+	}
+}
+
 // A size that equals the length of a list which a break hands on is a constant for as long as the
 // break is there: no line needs it as a number. Of a list that is an argument it stays one.
 func TestASizeThatAListAcrossTheBreakFixes(t *testing.T) {
