@@ -143,6 +143,11 @@ var goBreakTexts = []goBreakText{
 			"outside of it.",
 	},
 	{
+		id: "branch-more", code: breaks.DataDependentBranching, on: contextHas(breaks.SideMore),
+		text: "The sides of this branch differ in what is no tensor (a flag, a text, an error, what is printed), so Where cannot " +
+			"choose: return the condition, and branch on it after the call.",
+	},
+	{
 		id: "item-fails", code: breaks.TensorItem, on: contextHas(breaks.WayEnds),
 		text: "This line runs only where the program ends or panics: mend the branch that leads to it, and this break " +
 			"goes too.",
@@ -157,12 +162,22 @@ var goBreakTexts = []goBreakText{
 		text: "The number decides whether to leave the loop, so Where cannot choose: compile the body of the loop, and " +
 			"loop and check outside of it.",
 	},
+	{
+		id: "item-more", code: breaks.TensorItem, on: contextHas(breaks.NumberMore),
+		text: "The number decides on what is no tensor (a flag, a text, an error, what is printed), so Where cannot choose: return " +
+			"the tensor, and branch on its number after the call.",
+	},
 	{id: "item-printed", code: breaks.TensorItem, on: printing, text: "Return the tensor, and print its number after the call."},
 	{
 		id: "item-branch", code: breaks.TensorItem, on: branching,
 		text: "The branch needs the number: compute both sides and choose with Where on the tensor, or decide before the call.",
 	},
 	{id: "item-returned", code: breaks.TensorItem, on: returning, text: "Return the tensor, and call Item on it in the caller."},
+	{
+		id: "item-used", code: breaks.TensorItem, on: contextHas(breaks.NumberUsed),
+		text: "The number is used where no tensor can be (a map's key, a text, a result): return the tensor, and read its number " +
+			"after the call.",
+	},
 	{
 		id: "item-position", code: breaks.TensorItem, on: converting,
 		text: "The number exists only after the graph: where it is a position, IndexSelect, Gather and IndexFill take the tensor as " +

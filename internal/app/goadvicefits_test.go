@@ -431,6 +431,42 @@ func main() {
 		fmt.Println(fast(torch.Ones(3), []example{{ids[:i+1]}}))
 	}
 }`, "there is an entry for each length of batch[0].ids", "grows"},
+	{"a number that is chosen", `
+func f(grads []*torch.Tensor, clip float64) []*torch.Tensor {
+	norm := torch.Zeros()
+	for _, g := range grads {
+		norm = norm.Add(g.Square().Sum())
+	}
+	scale := 1.0
+	if n := norm.Sqrt().Item(); n > clip {
+		scale = clip / n
+	}
+	out := make([]*torch.Tensor, len(grads))
+	for i, g := range grads {
+		out[i] = g.Mul(scale)
+	}
+	return out
+}
+func main() { fmt.Println(torch.Compile(f)([]*torch.Tensor{torch.Ones(3)}, 0.5)) }`, "compute both sides and choose with Where", "cannot"},
+	{"a condition of two parts", `
+func f(x *torch.Tensor, up bool) *torch.Tensor {
+	y := x.Sin()
+	ok := up && y.Sum().Gt(0).Bool()
+	if ok {
+		y = y.Neg()
+	}
+	return y.Mul(2)
+}
+func main() { fmt.Println(torch.Compile(f)(torch.Ones(3), true)) }`, "Compute both sides and choose with Where.", "cannot"},
+	{"results that differ in tensors alone", `
+func f(x *torch.Tensor) (*torch.Tensor, error) {
+	y := x.Sin()
+	if y.Sum().Gt(0).Bool() {
+		return y.Neg(), nil
+	}
+	return y, nil
+}
+func main() { fmt.Println(torch.Compile(f)(torch.Ones(3))) }`, "Compute both sides and choose with Where.", "cannot"},
 	{"a case that counts", `
 type run struct{ count int; limits [2]int }
 func (r *run) f(x *torch.Tensor) *torch.Tensor {

@@ -154,6 +154,143 @@ func f(x *torch.Tensor, hard bool) *torch.Tensor {
 func main() { fmt.Println(torch.Compile(f)(torch.Ones(3), false)) }`,
 	},
 	{
+		name: "a branch that sets a flag", code: breaks.DataDependentBranching,
+		advice: "so Where cannot choose: return the condition, and branch on it after the call.",
+		before: `
+func f(xs []*torch.Tensor) ([]*torch.Tensor, bool) {
+	finite, out := true, []*torch.Tensor{}
+	for _, x := range xs {
+		if !x.Isfinite().All().Bool() {
+			finite = false
+		}
+		out = append(out, x.Div(2))
+	}
+	return out, finite
+}
+func main() { fmt.Println(torch.Compile(f)([]*torch.Tensor{torch.Ones(2), torch.Zeros(2).Log()})) }`,
+		after: `
+func f(xs []*torch.Tensor) (out, finite []*torch.Tensor) {
+	for _, x := range xs {
+		finite = append(finite, x.Isfinite().All())
+		out = append(out, x.Div(2))
+	}
+	return out, finite
+}
+func main() {
+	out, finite := torch.Compile(f)([]*torch.Tensor{torch.Ones(2), torch.Zeros(2).Log()})
+	all := true
+	for _, ok := range finite {
+		if !ok.Bool() {
+			all = false
+		}
+	}
+	fmt.Println(out, all)
+}`,
+	},
+	{
+		name: "a branch that returns an error", code: breaks.DataDependentBranching,
+		advice: "The sides of this branch differ in what is no tensor (a flag, a text, an error, what is printed)",
+		before: `
+func f(x *torch.Tensor) (*torch.Tensor, error) {
+	y := x.Sin()
+	if y.Sum().Lt(0).Bool() {
+		return nil, fmt.Errorf("negative")
+	}
+	return y.Cos(), nil
+}
+func main() { fmt.Println(torch.Compile(f)(torch.Ones(3))) }`,
+		after: `
+func f(x *torch.Tensor) (*torch.Tensor, *torch.Tensor) {
+	y := x.Sin()
+	return y.Cos(), y.Sum().Lt(0)
+}
+func main() {
+	y, negative := torch.Compile(f)(torch.Ones(3))
+	var err error
+	if negative.Bool() {
+		y, err = nil, fmt.Errorf("negative")
+	}
+	fmt.Println(y, err)
+}`,
+	},
+	{
+		name: "item that returns an error", code: breaks.TensorItem,
+		advice: "so Where cannot choose: return the tensor, and branch on its number after the call.",
+		before: `
+func f(x *torch.Tensor, limit float64) (*torch.Tensor, error) {
+	y := x.Sin()
+	if s := y.Sum().Item(); s != s || s > limit {
+		return nil, fmt.Errorf("loss %.1f", s)
+	}
+	return y.Cos(), nil
+}
+func main() { fmt.Println(torch.Compile(f)(torch.Ones(3), 5)) }`,
+		after: `
+func f(x *torch.Tensor) (*torch.Tensor, *torch.Tensor) {
+	y := x.Sin()
+	return y.Cos(), y.Sum()
+}
+func main() {
+	y, sum := torch.Compile(f)(torch.Ones(3))
+	var err error
+	if s := sum.Item(); s != s || s > 5 {
+		y, err = nil, fmt.Errorf("loss %.1f", s)
+	}
+	fmt.Println(y, err)
+}`,
+	},
+	{
+		name: "item that is a key", code: breaks.TensorItem,
+		advice: "used where no tensor can be (a map's key, a text, a result): return the tensor, and read its number after the call",
+		before: `
+type agent struct{ visits map[int]int }
+func (a *agent) choose(x *torch.Tensor) int {
+	act := x.Softmax(-1).Argmax().ItemInt()
+	a.visits[act]++
+	return act
+}
+func main() {
+	a := &agent{map[int]int{}}
+	fmt.Println(torch.Compile(a.choose)(torch.Arange(3).Mul(0.5)), a.visits)
+}`,
+		after: `
+type agent struct{ visits map[int]int }
+func (a *agent) choose(x *torch.Tensor) *torch.Tensor { return x.Softmax(-1).Argmax() }
+func main() {
+	a := &agent{map[int]int{}}
+	act := torch.Compile(a.choose)(torch.Arange(3).Mul(0.5)).ItemInt()
+	a.visits[act]++
+	fmt.Println(act, a.visits)
+}`,
+	},
+	{
+		name: "item of a text", code: breaks.TensorItem,
+		advice: "used where no tensor can be (a map's key, a text, a result): return the tensor, and read its number after the call",
+		before: `
+type log_ struct{ lines []string }
+func (l *log_) f(x *torch.Tensor) *torch.Tensor {
+	y := x.Sin()
+	l.lines = append(l.lines, fmt.Sprintf("mean %.2f", y.Mean().Item()))
+	return y.Mul(2)
+}
+func main() {
+	l := &log_{}
+	fmt.Println(torch.Compile(l.f)(torch.Ones(3)), l.lines)
+}`,
+		after: `
+type log_ struct{ lines []string }
+func (l *log_) f(x *torch.Tensor) (*torch.Tensor, *torch.Tensor) {
+	y := x.Sin()
+	return y.Mul(2), y.Mean()
+}
+func main() {
+	l := &log_{}
+	z, mean := torch.Compile(l.f)(torch.Ones(3))
+	l.lines = append(l.lines, fmt.Sprintf("mean %.2f", mean.Item()))
+	fmt.Println(z, l.lines)
+}`,
+	},
+	{
 		name: "the body of NoGrad", code: breaks.BreakUnderContext,
 		advice: "and no graph can go on under its mode: leave what that line does to the caller of the compiled function",
 		before: `

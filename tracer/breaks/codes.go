@@ -86,7 +86,10 @@ const (
 const (
 	SideEnds   = ", a side of which ends the program"
 	SideLeaves = ", a side of which leaves the loop"
+	SideMore   = ", the sides of which differ in more than tensors"
 	NumberEnds = ", for a branch of which a side ends the program"
 	NumberExit = ", for a branch of which a side leaves the loop"
+	NumberMore = ", for a branch whose sides differ in more than tensors"
+	NumberUsed = ", which is used where no tensor can be"
 	WayEnds    = ", where the program ends or panics in any case"
 )

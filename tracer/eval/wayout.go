@@ -9,46 +9,55 @@ import (
 )
 
 // This file looks at where the sides of a branch on a tensor's value go: a Where can take
-// the place of two results, not of a panic or of the way out of a loop.
+// the place of two results, not of a panic or of the way out of a loop. Of the results
+// themselves see choice.go.
 
 // wayOut is the remark on a break at the call that reads a tensor's truth: whether a side of
-// the branch that it decides ends the program or leaves the loop, "" for all others.
+// the branch that it decides ends the program or leaves the loop, or the sides differ in more
+// than tensors; "" for all others.
 func wayOut(in *ssa.Call) string {
-	ends, leaves := sides(in)
+	ends, leaves, more := sides(in)
 	switch {
 	case ends:
 		return breaks.SideEnds
 	case leaves:
 		return breaks.SideLeaves
+	case more:
+		return breaks.SideMore
 	}
 	return ""
 }
 
 // numberWay is the remark on a break at the call that reads a tensor's number; that may lie on
-// the way to the end of the program itself.
+// the way to the end of the program itself, and the number be used where no tensor can be.
 func numberWay(in *ssa.Call) string {
-	ends, leaves := sides(in)
+	ends, leaves, more := sides(in)
 	switch {
 	case ends:
 		return breaks.NumberEnds
 	case leaves:
 		return breaks.NumberExit
+	case more:
+		return breaks.NumberMore
 	case in.Block().Index != 0 && endsProgram(in.Block()):
 		return breaks.WayEnds
+	case needsNumber(in, map[ssa.Value]bool{}):
+		return breaks.NumberUsed
 	}
 	return ""
 }
 
 // sides says of the branches that a value decides whether a side of one ends the program,
-// and whether a side leaves the loop.
-func sides(v ssa.Value) (ends, leaves bool) {
+// whether a side leaves the loop, and whether the sides differ in more than tensors.
+func sides(v ssa.Value) (ends, leaves, more bool) {
 	for _, branch := range branchesOn(v, map[ssa.Value]bool{}) {
 		b := branch.Block()
 		yes, no := b.Succs[0], b.Succs[1]
 		ends = ends || endsProgram(yes) || endsProgram(no)
 		leaves = leaves || reaches(yes, b) != reaches(no, b)
+		more = more || differsInMore(branch)
 	}
-	return ends, leaves
+	return ends, leaves, more
 }
 
 // branchesOn lists the branches that a value decides: by itself, or by what is computed of
