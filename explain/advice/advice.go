@@ -84,6 +84,7 @@ type Finding struct {
 	NumberPlace      string   // the line that asks for the number
 	NumberLine       string   // and its text
 	Changed          []string // sizes that changed and stayed open: "x, 0"
+	Uneven           bool     // some of these changed in another entry than the others: not every call passes all of the tensors
 	Reachable        bool     // the caller has the name: it is not made within the function
 	// the program calls the function by what torch.compile gave: no other of its functions is left
 	// to eager execution, which could call this one

@@ -550,6 +550,8 @@ func markText(f *Finding, when string) string {
 	}
 	if f.Partial {
 		when += ", and the same for every other input that has this size"
+	} else if f.Uneven {
+		when += ", all of them that are tensors in that call: leaving one out makes the others constants"
 	} else if len(all) > 1 {
 		when += ", all of them: leaving one out makes the others constants"
 	}

@@ -47,6 +47,8 @@ func Causes(fr *explain.Frame) []*explain.RecompileCause {
 			c.Fix = f
 		} else if f, ok := manyDtypes(c); ok {
 			c.Fix = f
+		} else if f, ok := manyMarks(c); ok {
+			c.Fix = f
 		}
 	}
 	return out
@@ -100,6 +102,35 @@ func manyDtypes(c *explain.RecompileCause) (explain.Fix, bool) {
 		return AdviseRecompile(f), true
 	}
 	return fixDtype(name, seen), true
+}
+
+// manyMarks advises on a size that changed in several entries, with other inputs' sizes in the one
+// than in the other: calls with an optional input have a size more to mark.
+func manyMarks(c *explain.RecompileCause) (explain.Fix, bool) {
+	if len(c.Recompiles) < 2 || c.Fix.Row != "size" && c.Fix.Row != "size-every-call" {
+		return explain.Fix{}, false
+	}
+	var all *advice.Finding
+	for _, rc := range c.Recompiles {
+		if rc.Fix.Row != "size" && rc.Fix.Row != "size-every-call" || rc.Facts == nil {
+			continue
+		}
+		f := RecompileFinding(rc, rc.Facts)
+		if all == nil {
+			all = f
+			continue
+		}
+		for _, size := range f.Changed {
+			if !slices.Contains(all.Changed, size) {
+				all.Changed, all.Uneven = append(all.Changed, size), true
+			}
+		}
+		all.Partial = all.Partial || f.Partial
+	}
+	if all == nil || !all.Uneven {
+		return explain.Fix{}, false
+	}
+	return AdviseRecompile(all), true
 }
 
 // growth advises on a length or a number that goes up by one with every

@@ -262,3 +262,34 @@ func TestCounterIsNoZeroOrOne(t *testing.T) {
 		}
 	}
 }
+
+// TestSizesOfAllEntriesAreMarked: a size that changes in two kinds of calls, of which one passes a
+// tensor more, is marked in all tensors of both.
+func TestSizesOfAllEntriesAreMarked(t *testing.T) {
+	size := explain.GuardFailure{Kind: breaks.SizeChanged, Source: "L['users']", Expected: "16", Actual: "12"}
+	fr := recompiled("run_batch", size, size)
+	fr.Pos = logs.Pos{File: "/m/recsys.py", Line: 81}
+	x := &explain.TraceFacts{Any: true, Symbols: map[explain.ID][]*explain.Symbol{}}
+	for i, other := range []string{"held_out", "genres"} {
+		rc := fr.Compiles[i+1].Recompile
+		for n, name := range []string{"users", other} {
+			id := fr.Compiles[i+1].ID
+			symbol := &explain.Symbol{ID: id, Name: "s" + strconv.Itoa(n), Source: "L['" + name + "'].size()[0]"}
+			x.Symbols[id] = append(x.Symbols[id], symbol)
+		}
+		rc.Facts, rc.Fix = x, diagnose.AdviseRecompile(diagnose.RecompileFinding(rc, x))
+	}
+	causes := diagnose.Causes(fr)
+	if len(causes) != 1 {
+		t.Fatalf("%d causes", len(causes))
+	}
+	for _, want := range []string{"(users, 0)", "(held_out, 0)", "(genres, 0)", "all of them that are tensors in that call"} {
+		if !strings.Contains(causes[0].Fix.Text, want) {
+			t.Errorf("%q lacks %q", causes[0].Fix.Text, want)
+		}
+	}
+	fr.Compiles = fr.Compiles[:2]
+	if fix := diagnose.Causes(fr)[0].Fix; strings.Contains(fix.Text, "genres") || strings.Contains(fix.Text, "in that call") {
+		t.Errorf("of one entry: %q", fix.Text)
+	}
+}
