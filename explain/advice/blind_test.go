@@ -389,3 +389,38 @@ func TestMathAsksForTheNumberOfATensor(t *testing.T) {
 		}
 	}
 }
+
+// A tensor does not do for what takes a number: round and divmod fail for one, str gives another
+// string, and package math reads it out again. torch has some of math's functions.
+func TestWhatTakesANumberIsNotGivenATensor(t *testing.T) {
+	for line, want := range map[string]string{
+		"i, j = divmod(d.argmin().item(), n)":             "item-taken",
+		"return round(loss.item(), 4)":                    "item-taken",
+		"k = round(float(x.mean()) * 10)":                 "item-taken",
+		"name = str(x.argmax().item())":                   "item-taken",
+		"if round(x.item(), 2) > 0.5:":                    "item-taken",
+		"k = math.floor(x.max().item())":                  "item-taken",
+		"return math.exp(loss.item())":                    "item-taken",
+		"scale = math.sqrt(x.pow(2).mean().item())":       "item-math",
+		"if not math.isfinite(loss.item()):":              "item-math",
+		"y = x * torch.round(x, decimals=n).sum().item()": "item",
+		"scale = math.sqrt(3) * x.mean().item()":          "item",
+		"self.log.append(round(loss.item(), 4))":          "item-kept",
+		"self.best = min(self.best, round(x.item(), 3))":  "item-kept",
+		"self.best = min(self.best, x.item())":            "item-running",
+		"if x.item() > 0.5:":                              "item-branch",
+	} {
+		if row, _ := For(&Finding{Kind: Break, Code: breaks.TensorItem, Line: line}); row.ID != want {
+			t.Errorf("%s: row %q, want %q", line, row.ID, want)
+		}
+	}
+	// of two numbers of a line, the break is about one
+	f := Finding{Kind: Break, Code: breaks.TensorItem, Line: "a = x.item() + round(y.item(), 2)", Expr: "y.item()"}
+	if row, _ := For(&f); row.ID != "item-taken" {
+		t.Errorf("the second: row %q", row.ID)
+	}
+	f.Expr = "x.item()"
+	if row, _ := For(&f); row.ID != "item" {
+		t.Errorf("the first: row %q", row.ID)
+	}
+}

@@ -188,7 +188,7 @@ var branches = []Row{
 		ID: "item-branch", Kind: Break, Effect: Removes,
 		Pattern: "a number read out of a tensor decides a branch in the same line",
 		When: func(f *Finding) bool {
-			return f.Code == breaks.TensorItem && readsInCondition(f.Line) || asksMath(f) != ""
+			return f.Code == breaks.TensorItem && readsInCondition(f.Line) && takesNumber(f) == "" || asksMath(f) != ""
 		},
 		Text: func(f *Finding) string {
 			if name := asksMath(f); name != "" {
@@ -241,7 +241,7 @@ var branches = []Row{
 		ID: "item-running", Kind: Break, Effect: Removes,
 		Pattern: "a number read out of a tensor goes into an attribute that the line reads (a running minimum, mean or sum)",
 		When: func(f *Finding) bool {
-			return f.Code == breaks.TensorItem && reading(f.Line) != "" && running(f.Line) != ""
+			return f.Code == breaks.TensorItem && reading(f.Line) != "" && running(f.Line) != "" && takesNumber(f) == ""
 		},
 		Text: func(f *Finding) string {
 			name := running(f.Line)
@@ -262,6 +262,36 @@ var branches = []Row{
 		Text: say("The number is kept in an object: return the tensor from the compiled function, and read and keep the number " +
 			"outside of it, with what is computed from the number. (The tensor itself is not to be kept there: a list that grows is " +
 			"compiled for each of its lengths.)"),
+	},
+	{
+		ID: "item-math", Kind: Break, Effect: Removes,
+		Pattern: "a number read out of a tensor for a function of package math that torch has, too",
+		When: func(f *Finding) bool {
+			return f.Code == breaks.TensorItem && torchMath(takesNumber(f)) != "" && !opens(f.Line, "return")
+		},
+		Text: func(f *Finding) string {
+			name := takesNumber(f)
+			if readsInCondition(f.Line) {
+				return name + " takes a number: ask " + torchMath(name) + ", which takes the tensor. " + bothSides
+			}
+			return fmt.Sprintf(
+				"%s takes a number: compute it with %s, which takes the tensor and gives one, and read the number outside of the "+
+					"compiled function; where a line branches on it, choose with torch.where (torch.clamp for min and max).",
+				name, torchMath(name),
+			)
+		},
+	},
+	{
+		ID: "item-taken", Kind: Break, Effect: Removes,
+		Pattern: "a number read out of a tensor for what a tensor does not do for (round, divmod, str)",
+		When:    func(f *Finding) bool { return f.Code == breaks.TensorItem && takesNumber(f) != "" },
+		Text: func(f *Finding) string {
+			return fmt.Sprintf(
+				"The number goes into %s, for which a tensor does not do: read it outside of the compiled function, and do there "+
+					"what needs it.",
+				takesNumber(f),
+			)
+		},
 	},
 	{
 		ID: "item", Kind: Break, Effect: Removes,
