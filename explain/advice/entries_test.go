@@ -145,3 +145,26 @@ func TestBoundsOfProducts(t *testing.T) {
 		}
 	}
 }
+
+// A float that a compiled function counts up in a dict is a constant of each entry where it is
+// written back, at the return: nothing on that line could be left outside. Where the line names it,
+// or no line counts it up, the line itself needs it.
+func TestAFloatThatIsCountedUpInADict(t *testing.T) {
+	file := []string{"def process(self, x):", `    self.stats["windows"] += 1`, "    self.stats['last'] = 2.0", "    return x.relu()"}
+	for _, c := range []struct{ name, line, row string }{
+		{"self.stats['windows']", "    return x.relu()", "number-written-back"},
+		{"self.stats['windows']", "    return x * self.stats['windows']", "number-constant"},
+		{"self.stats['windows']", "    y = x.relu()", "number-constant"},
+		{"self.stats['last']", "    return x.relu()", "number-constant"},
+		{"self.stats['seen']", "    return x.relu()", "number-constant"},
+		{"self.windows", "    return x.relu()", "number-constant"},
+	} {
+		f := Finding{
+			Kind: Recompile, Guard: breaks.AttributeChanged, Name: c.name, Expected: "2.0", Number: Constant, NumberLine: c.line,
+			NumberPlace: "kws.py:11", File: file,
+		}
+		if _, id, _ := Advise(&f); id != c.row {
+			t.Errorf("%s at %q: %q, want %q", c.name, c.line, id, c.row)
+		}
+	}
+}

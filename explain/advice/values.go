@@ -216,6 +216,21 @@ var values = []Row{
 		},
 	},
 	{
+		ID: "number-written-back", Kind: Recompile, Effect: Removes,
+		Pattern: "the compiled function counts a float up in a dict (stats['seconds'] += dt), which is written back where it returns",
+		When: func(f *Finding) bool {
+			return ofValue(f) && f.Number == Constant && opens(f.NumberLine, "return") && countsUp(f.File, f.Name) &&
+				!has(sameQuotes(f.NumberLine), sameQuotes(elementOf(f.Name)))
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf(
+				"the compiled function changes %s, and each entry has the value that it writes back as a constant: "+
+					"change it outside of the compiled function",
+				f.Name,
+			)
+		},
+	},
+	{
 		ID: "number-constants", Kind: Recompile, Effect: Removes,
 		Pattern: "a number that a line needs as a constant has had four values or more (a timestep, a schedule)",
 		When: func(f *Finding) bool {
@@ -494,6 +509,26 @@ var values = []Row{
 
 // lastName is the attribute at the end of an expression, index of self.block.index.
 func lastName(expr string) string { return expr[strings.LastIndexByte(expr, '.')+1:] }
+
+// elementOf is the key of which an expression is the value, "['seconds']" of self.stats['seconds'].
+func elementOf(name string) string {
+	at := strings.LastIndexByte(name, '[')
+	if at < 0 || !strings.HasSuffix(name, "]") {
+		return ""
+	}
+	return name[at:]
+}
+
+// countsUp says whether a line of a file adds to the value of a key, or multiplies it.
+func countsUp(lines []string, name string) bool {
+	key := elementOf(name)
+	return key != "" && slices.ContainsFunc(lines, func(line string) bool {
+		code, _, _ := strings.Cut(line, "#")
+		_, rest, ok := strings.Cut(sameQuotes(code), sameQuotes(key))
+		rest = strings.TrimSpace(rest)
+		return ok && has(rest, "=") && strings.HasPrefix(strings.TrimLeft(rest, "+-*/"), "=") && rest[0] != '='
+	})
+}
 
 // infinite says whether a float is one that no graph has as an input.
 func infinite(value string) bool { return slices.Contains([]string{"inf", "-inf", "nan"}, value) }

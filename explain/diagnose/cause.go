@@ -58,6 +58,9 @@ func Causes(fr *explain.Frame) []*explain.RecompileCause {
 // on an earlier one: there is something to do after all. What to do about the first entries is
 // no help at the limit.
 func outdone(first, later explain.Fix) bool {
+	if first.Row == "number-written-back" { // which helps at the limit as before it
+		return false
+	}
 	if later.Row == "limit" || later.Row == "limit-filled" {
 		return true
 	}

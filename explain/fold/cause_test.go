@@ -293,3 +293,17 @@ func TestSizesOfAllEntriesAreMarked(t *testing.T) {
 		t.Errorf("of one entry: %q", fix.Text)
 	}
 }
+
+// TestWhatHelpsBeforeTheLimitHelpsAtIt: a value that the function itself changes is changed outside
+// at the limit, too; of others, the advice at the limit takes the place of that on the first entries.
+func TestWhatHelpsBeforeTheLimitHelpsAtIt(t *testing.T) {
+	value := explain.GuardFailure{Kind: breaks.AttributeChanged, Source: "L['self'].stats['windows']", Dim: -1, Expected: "1.0"}
+	for first, want := range map[string]string{"number-written-back": "number-written-back", "number-constant": "limit"} {
+		fr := recompiled("process", value, value)
+		fr.Compiles[1].Recompile.Fix = explain.Fix{Row: first, Text: "at first"}
+		fr.Compiles[2].Recompile.Fix, fr.Compiles[2].Status = explain.Fix{Row: "limit", Text: "at the limit"}, explain.Limit
+		if got := diagnose.Causes(fr)[0].Fix.Row; got != want {
+			t.Errorf("%s, then limit: %q, want %q", first, got, want)
+		}
+	}
+}
