@@ -41,7 +41,7 @@ var refusals = []refused{
 		}
 		return []ops.Value{b.Emit(ops.Sin, b.Emit(ops.Cos, b.input(8)))}
 	}},
-	{"runs once", "one depends on parameters alone", func(b *build, with bool) []ops.Value {
+	{"runs once", "one depends on parameters and constants alone", func(b *build, with bool) []ops.Value {
 		w := b.add(ops.Float32, with, dims(8)...)
 		return []ops.Value{b.Emit(ops.Mul, b.Emit(ops.Sin, w), b.input(8))}
 	}},
@@ -55,6 +55,14 @@ var refusals = []refused{
 		x := b.input(8, 8)
 		y := b.Emit(ops.Mm, x, b.input(8, 8))
 		return []ops.Value{y, b.Emit(choose(with, ops.Mm, ops.Mul), choose[ops.Value](with, x, y), b.input(8, 8))}
+	}},
+	{"template epilogue not satisfied", "both are templates", func(b *build, with bool) []ops.Value {
+		x := b.input(8, 8)
+		y, z := b.Emit(ops.Mm, x, b.input(8, 8)), ops.Value(x)
+		if with {
+			z = b.Emit(ops.Mm, x, b.input(8, 8)) // of which the sum is an epilogue that reads the first product
+		}
+		return []ops.Value{y, b.Emit(ops.Add, z, y)}
 	}},
 	{"template epilogue not satisfied", "an epilogue must read the template's result", func(b *build, with bool) []ops.Value {
 		x := b.input(8, 8)

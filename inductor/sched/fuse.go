@@ -243,8 +243,10 @@ func (s *scheduler) fits(c *candidate) (*union, *fusionRefusal) {
 	case a.Extern || b.Extern:
 		return nil, &fusionRefusal{"node2 is extern or nop", "an extern kernel is called between kernels, never inside one"}
 	case a.Hoisted != b.Hoisted:
-		return nil, &fusionRefusal{"runs once", "one depends on parameters alone and runs in the prologue, the other runs in every call"}
-	case b.Template && c.vertical:
+		return nil, &fusionRefusal{
+			"runs once", "one depends on parameters and constants alone and runs in the prologue, the other runs in every call",
+		}
+	case b.Template && c.vertical && feedsTemplate(a, b):
 		return nil, &fusionRefusal{"prologue fusion turned off", "the template reads its operands from memory"}
 	case a.Template && b.Template:
 		return nil, &fusionRefusal{"template epilogue not satisfied", "both are templates"}
@@ -284,6 +286,13 @@ func (s *scheduler) fits(c *candidate) (*union, *fusionRefusal) {
 		}
 	}
 	return u, nil
+}
+
+// feedsTemplate says whether a makes an operand of b's template, and not only what its
+// epilogue reads.
+func feedsTemplate(a, b *Group) bool {
+	mm := templateNode(b).MM
+	return slices.ContainsFunc(a.accesses(), func(x access) bool { return x.write && (x.buf == mm.A || x.buf == mm.B) })
 }
 
 func templateNode(g *Group) *ir.Node {

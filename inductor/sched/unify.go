@@ -121,7 +121,7 @@ type part struct {
 func parts(g *Group, x ir.Index, wantUsed bool) []part {
 	var out []part
 	for k := range g.Vars {
-		if x.Uses(k) == wantUsed {
+		if x.Uses(k) == wantUsed && !sym.Is(g.Vars[k].Size, 1) {
 			p := part{v: k, size: g.Vars[k].Size, mult: sym.Const(1)}
 			if wantUsed {
 				p.coef = x.Coef[k]
@@ -139,7 +139,11 @@ func parts(g *Group, x ir.Index, wantUsed bool) []part {
 
 func abs64(a int64) int64 { return max(a, -a) }
 
+// match finds the loops by which both walk the pivot. A loop of length one walks nothing: a
+// template keeps its columns as one.
 func (m *matcher) match(p pivot) bool {
+	m.single(m.a, false)
+	m.single(m.b, true)
 	return m.zip(parts(m.a, p.x, true), parts(m.b, p.y, true), true)
 }
 
@@ -252,6 +256,20 @@ func (m *matcher) keep(g *Group, ps []part, second bool) bool {
 	return true
 }
 
+// single takes over the loops of one side that have the length one.
+func (m *matcher) single(g *Group, second bool) {
+	for k, v := range g.Vars {
+		if !sym.Is(v.Size, 1) {
+			continue
+		}
+		x := matched{v.Size, k, -1, sym.Const(1), sym.Int{}}
+		if second {
+			x = matched{v.Size, -1, k, sym.Int{}, sym.Const(1)}
+		}
+		m.pieces = append(m.pieces, x)
+	}
+}
+
 // union labels the new loops and builds the transforms.
 func (m *matcher) union() (*union, *fusionRefusal) {
 	u := &union{ta: make(transform, len(m.a.Vars)), tb: make(transform, len(m.b.Vars)), aInner: m.aInner, bInner: m.bInner}
@@ -290,8 +308,7 @@ func (m *matcher) dependencies(u *union) *fusionRefusal {
 			if x.buf != y.buf || x.write == y.write {
 				continue
 			}
-			if x.index == nil || y.index == nil ||
-				!u.ta.apply(*x.index, len(u.vars)).Equal(u.tb.apply(*y.index, len(u.vars))) {
+			if x.index == nil || y.index == nil || !u.place(u.ta, *x.index).Equal(u.place(u.tb, *y.index)) {
 				return &fusionRefusal{
 					"memory deps did not match",
 					fmt.Sprintf("%s is written and read at different addresses in one iteration: %s", x.buf.Name, told(m.a, m.b, x, y)),
@@ -300,6 +317,17 @@ func (m *matcher) dependencies(u *union) *fusionRefusal {
 		}
 	}
 	return nil
+}
+
+// place is an address over the new loops, of which those of length one do not move it.
+func (u *union) place(t transform, x ir.Index) ir.Index {
+	at := t.apply(x, len(u.vars))
+	for k, v := range u.vars {
+		if sym.Is(v.Size, 1) {
+			at.Coef[k] = sym.Const(0)
+		}
+	}
+	return at
 }
 
 // join fuses b into a along u.
