@@ -168,3 +168,18 @@ func TestAFloatThatIsCountedUpInADict(t *testing.T) {
 		}
 	}
 }
+
+// Where the entry that failed holds for all values but one, a line asks for that one: no entry is
+// made for each value.
+func TestANumberThatIsOpenButForOneValue(t *testing.T) {
+	f := Finding{
+		Kind: Recompile, Guard: breaks.AttributeChanged, Name: "opt.temperature", Number: Constant, NumberPlace: "serve.py:74",
+		Line: "if opt.temperature == 0:", Place: "serve.py:74",
+	}
+	for expected, row := range map[string]string{"!= 0.0": "number-range", "0.8": "number-constant"} {
+		f.Expected, f.Text = expected, "opt.temperature "+expected
+		if text, id, _ := Advise(&f); id != row {
+			t.Errorf("expected %s: %s, %q", expected, id, text)
+		}
+	}
+}

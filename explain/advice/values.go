@@ -234,7 +234,7 @@ var values = []Row{
 		ID: "number-constants", Kind: Recompile, Effect: Removes,
 		Pattern: "a number that a line needs as a constant has had four values or more (a timestep, a schedule)",
 		When: func(f *Finding) bool {
-			return ofValue(f) && f.Number == Constant && f.ManyValues
+			return ofValue(f) && f.Number == Constant && f.ManyValues && !allButOne(f)
 		},
 		Text: func(f *Finding) string {
 			return fmt.Sprintf(
@@ -247,7 +247,7 @@ var values = []Row{
 	{
 		ID: "number-constant", Kind: Recompile, Effect: Accept,
 		Pattern: "a number changes that a line needs as a constant (a loop's bound, the p of dropout, an index)",
-		When:    func(f *Finding) bool { return ofValue(f) && f.Number == Constant && !f.Grows },
+		When:    func(f *Finding) bool { return ofValue(f) && f.Number == Constant && !f.Grows && !allButOne(f) },
 		Text: func(f *Finding) string {
 			text := fmt.Sprintf(
 				"%s needs %s as a constant, so there is an entry for each value: keep its values few",
@@ -509,6 +509,10 @@ var values = []Row{
 
 // lastName is the attribute at the end of an expression, index of self.block.index.
 func lastName(expr string) string { return expr[strings.LastIndexByte(expr, '.')+1:] }
+
+// allButOne says whether the entry that failed holds for all values of a number but one, which the call has
+// and a line asks for: that value has an entry of its own, and the others share one.
+func allButOne(f *Finding) bool { return strings.HasPrefix(f.Expected, "!= ") }
 
 // elementOf is the key of which an expression is the value, "['seconds']" of self.stats['seconds'].
 func elementOf(name string) string {
