@@ -424,3 +424,22 @@ func TestWhatTakesANumberIsNotGivenATensor(t *testing.T) {
 		t.Errorf("the first: row %q", row.ID)
 	}
 }
+
+// Of Python's own numbers tracing refuses what Python computes: that exception is none of the program's.
+func TestAnExceptionOfTracingAlone(t *testing.T) {
+	const refused = `raised exception TypeError("unsupported operand type(s) for `
+	for context, want := range map[string]string{
+		refused + `divmod(): 'int' and 'int'")`:          "write n // k",
+		refused + `divmod(): 'float' and 'int'")`:        "do it outside",
+		refused + `** or pow(): 'int', 'int', 'int'")`:   "% c for pow(a, b, c)",
+		refused + `** or pow(): 'float', 'int', 'int'")`: "the program's own",
+		refused + `divmod(): 'Tensor' and 'int'")`:       "the program's own",
+		refused + `@: 'int' and 'int'")`:                 "the program's own",
+		refused + `+: 'int' and 'str'")`:                 "the program's own",
+		`raised exception ValueError("too long")`:        "the program's own",
+	} {
+		if text := textOf(t, &Finding{Kind: Break, Code: breaks.ObservedPanic, Context: context}); !has(text, want) {
+			t.Errorf("%s: %q, want %q", context, text, want)
+		}
+	}
+}

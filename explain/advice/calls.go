@@ -332,6 +332,22 @@ var calls = []Row{
 			"removes this."),
 	},
 	{
+		ID: "number-operator", Kind: Break, Effect: Removes,
+		Pattern: "divmod or pow(a, b, c) of a size, or of a number that is an input, for which tracing raises and Python does not",
+		When:    func(f *Finding) bool { return f.Code == breaks.ObservedPanic && tracingAlone(f.Context) != "" },
+		Text: func(f *Finding) string {
+			name, instead := tracingAlone(f.Context), "write n // k and n % k for divmod(n, k)."
+			if name == "pow" {
+				name, instead = "pow with three numbers", "write pow(a, b) % c for pow(a, b, c)."
+			}
+			if has(f.Context, "'float'") {
+				instead = "do it outside of the compiled function."
+			}
+			return "Dynamo computes no " + name + " of a size, or of a number that is an input, and raises where Python does not: " +
+				instead
+		},
+	},
+	{
 		ID: "raises", Kind: Break, Effect: Accept,
 		Pattern: "an exception leaves the compiled function",
 		When:    code(breaks.ObservedPanic),
@@ -533,4 +549,23 @@ func firstWord(s string) string {
 // compiles for itself.
 func OfComprehension(name string) bool {
 	return slices.Contains([]string{"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"}, name)
+}
+
+// tracingAlone names what tracing refuses of Python's own numbers, which Python computes: divmod,
+// and pow with three ints. "" where the exception may be the program's.
+func tracingAlone(context string) string {
+	for name, numbers := range map[string][]string{"divmod": {"int", "float", "bool"}, "pow": {"int", "bool"}} {
+		spelled := name
+		if name == "pow" {
+			spelled = "** or pow"
+		}
+		_, types, ok := strings.Cut(context, "unsupported operand type(s) for "+spelled+"(): ")
+		for i, part := range strings.Split(types, "'") { // every second one is a type
+			ok = ok && (i%2 == 0 || slices.Contains(numbers, part))
+		}
+		if ok {
+			return name
+		}
+	}
+	return ""
 }
