@@ -260,6 +260,40 @@ func lastText(lit *ast.CompositeLit) string {
 	return text
 }
 
+// TestOneColumn: what reads the result of a product with one column walks its rows alone.
+func TestOneColumn(t *testing.T) {
+	for name, c := range map[string]struct {
+		make    func(b *build, y ops.Value) ops.Value // y is float32[4, 2], of one column and eight rows
+		kernels int
+		why     string
+	}{
+		"a product of it":  {func(b *build, y ops.Value) ops.Value { return b.Emit(ops.Mul, y, b.input(4, 2)) }, 1, ""},
+		"a larger":         {func(b *build, y ops.Value) ops.Value { return b.Emit(ops.Mul, y, b.input(3, 4, 2)) }, 2, "the loops are"},
+		"sums of its rows": {func(b *build, y ops.Value) ops.Value { return b.Emit(ops.Sum, y, dims(1)) }, 2, "the epilogue reduces"},
+		"a softmax":        {func(b *build, y ops.Value) ops.Value { return b.Emit(ops.Softmax, y, sym.C(1)) }, 2, "the epilogue reduces"},
+		"a scaled": {func(b *build, y ops.Value) ops.Value {
+			return b.Emit(ops.Sum, b.Emit(ops.Mul, b.Emit(ops.Unsqueeze, y, sym.C(2)), b.input(4, 2, 8)), dims(1))
+		}, 2, ""},
+	} {
+		b := newBuild("column")
+		y := b.Emit(ops.View, b.Emit(ops.Mm, b.input(8, 8), b.input(8, 1)), dims(4, 2))
+		p := b.compile(t, c.make(b, y))
+		if len(kernels(p)) != c.kernels {
+			t.Errorf("%s: %d kernels, want %d", name, len(kernels(p)), c.kernels)
+		}
+		told := c.why == ""
+		for _, f := range p.Fusions {
+			told = told || strings.Contains(f.Why, c.why)
+			if strings.Contains(f.Why, "alike") {
+				t.Errorf("%s: %s", name, f.Why)
+			}
+		}
+		if !told {
+			t.Errorf("%s: no refusal says %q: %+v", name, c.why, p.Fusions)
+		}
+	}
+}
+
 // Where the addresses of a buffer do not fit, the reason names the buffer, who writes
 // it where, and who reads it where.
 func TestMemoryDepsNameTheBuffer(t *testing.T) {

@@ -227,10 +227,11 @@ func (m *matcher) leftovers(p pivot) *fusionRefusal {
 // walks some of the inner loops only can run neither inside nor outside them.
 func (m *matcher) onInner(g *Group, second bool) bool {
 	return slices.ContainsFunc(m.pieces, func(p matched) bool {
+		v := p.av
 		if second {
-			return g.Vars[p.bv].Inner
+			v = p.bv
 		}
-		return g.Vars[p.av].Inner
+		return v >= 0 && g.Vars[v].Inner // a loop of length one is of one side alone
 	})
 }
 
