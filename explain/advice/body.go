@@ -48,7 +48,7 @@ func breaksElsewhere(f *Finding) bool {
 // by itself does where nothing else of it breaks, else each of its parts has entries of its own.
 func LostLoop(f *Finding) string {
 	const lost = " A break within a loop leaves the whole function eager: "
-	const apart = "compile the loop's body as a function of its own"
+	const apart = "in place of the whole, compile the loop's body as a function of its own"
 	switch {
 	case loop(f) == nil: // in what a loop calls, or not to be read
 		return lost + apart + ", if nothing else of it breaks."
