@@ -83,6 +83,7 @@ type Finding struct {
 	Number           Number
 	NumberPlace      string   // the line that asks for the number
 	NumberLine       string   // and its text
+	FirstUse         bool     // it is only the first line that has the number: which one asks is not recorded
 	Changed          []string // sizes that changed and stayed open: "x, 0"
 	Uneven           bool     // some of these changed in another entry than the others: not every call passes all of the tensors
 	Reachable        bool     // the caller has the name: it is not made within the function

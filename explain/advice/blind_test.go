@@ -443,3 +443,25 @@ func TestAnExceptionOfTracingAlone(t *testing.T) {
 		}
 	}
 }
+
+// A float that several lines have is made a constant by one of them that no trace names: the first
+// is not said to need it.
+func TestTheFirstLineOfAFloatIsNotBlamed(t *testing.T) {
+	f := Finding{
+		Kind: Recompile, Guard: breaks.ValueChanged, Known: true, Name: "dt", Expected: "0.02", Number: Constant, ManyValues: true,
+		NumberPlace: "sim.py:3",
+	}
+	if text := textOf(t, &f); !has(text, "sim.py:3 needs dt") {
+		t.Errorf("the line is recorded: %q", text)
+	}
+	f.FirstUse = true
+	if text := textOf(t, &f); has(text, "sim.py:3") || !has(text, "does not name") {
+		t.Errorf("the line is not recorded: %q", text)
+	}
+	body := []string{"def step(s, dt):", "    v = s.v + dt * s.a  # dt", "    # dt", "    return v, s.t + dt"}
+	for name, want := range map[string]bool{"dt": false, "s.t": true, "s.v": true, "s": false, "args[0]": false} {
+		if OnlyLine(body, name) != want || OnlyLine(nil, name) {
+			t.Errorf("%s: want %v", name, want)
+		}
+	}
+}

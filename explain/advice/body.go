@@ -278,3 +278,24 @@ func binds(code, name string) bool {
 	}
 	return false
 }
+
+// OnlyLine says whether one line alone of a function, its signature apart, has a name or an
+// attribute, s.p; false where the function cannot be read.
+func OnlyLine(body []string, name string) bool {
+	if at := strings.LastIndexByte(name, '.'); at >= 0 {
+		name = name[at:]
+	}
+	if !identifier(strings.TrimPrefix(name, ".")) {
+		return false
+	}
+	signature, lines := true, 0
+	for _, line := range body {
+		code, _, _ := strings.Cut(line, "#")
+		if signature {
+			signature = !strings.HasSuffix(strings.TrimSpace(code), ":")
+		} else if wordAt(code, name) >= 0 {
+			lines++
+		}
+	}
+	return lines == 1
+}

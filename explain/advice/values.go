@@ -231,6 +231,21 @@ var values = []Row{
 		},
 	},
 	{
+		ID: "number-handed-on", Kind: Recompile, Effect: Removes,
+		Pattern: "a float of many values is returned or handed on as a number (clamp, full), by one of the lines that have it",
+		When: func(f *Finding) bool {
+			return ofValue(f) && f.Number == Constant && f.ManyValues && f.FirstUse
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf(
+				"%s is a constant of each entry and has had many values: a line that the trace does not name returns what is computed "+
+					"of it, or hands it on as a number (to clamp, full or **; + - * / with a tensor would leave it an input): do that "+
+					"outside of the compiled function and pass in the result, as a tensor",
+				bare(f.Name),
+			)
+		},
+	},
+	{
 		ID: "number-constants", Kind: Recompile, Effect: Removes,
 		Pattern: "a number that a line needs as a constant has had four values or more (a timestep, a schedule)",
 		When: func(f *Finding) bool {
@@ -249,9 +264,13 @@ var values = []Row{
 		Pattern: "a number changes that a line needs as a constant (a loop's bound, the p of dropout, an index)",
 		When:    func(f *Finding) bool { return ofValue(f) && f.Number == Constant && !f.Grows && !allButOne(f) },
 		Text: func(f *Finding) string {
+			place := orElse(f.NumberPlace, "the marked line")
+			if f.FirstUse {
+				place = "a line"
+			}
 			text := fmt.Sprintf(
 				"%s needs %s as a constant, so there is an entry for each value: keep its values few",
-				orElse(f.NumberPlace, "the marked line"), bare(f.Name),
+				place, bare(f.Name),
 			)
 			if strings.HasSuffix(f.Name, "]") { // an element of a list: which numbers there are is rarely the program's choice
 				text += ", or leave that line outside of the compiled function"

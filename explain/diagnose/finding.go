@@ -548,9 +548,11 @@ func numberFacts(f *advice.Finding, rc *explain.Recompile, g *explain.GuardFailu
 	}
 	symbols := x.Symbols[withoutAttempt(rc.Compile.ID)]
 	for _, s := range symbols {
-		name, state, at := explain.PlainSource(s.Source), advice.Unknown, logs.Pos{}
+		name, state, at, recorded := explain.PlainSource(s.Source), advice.Unknown, logs.Pos{}, true
 		if name == source || strings.Contains(source, "("+name+" ") || computedOf(source, name) {
-			state, at = numberState(rc.Compile, s)
+			if state, at = numberState(rc.Compile, s); state == advice.Constant && at.File == "" {
+				at, recorded = s.Pos, false
+			}
 		}
 		if computed := name != source && computedOf(source, name); computed && state == advice.Constant {
 			f.Name = name // the number itself is needed, on the side of the branch that this call takes
@@ -561,11 +563,16 @@ func numberFacts(f *advice.Finding, rc *explain.Recompile, g *explain.GuardFailu
 			f.Number = state
 			if at.File != "" {
 				f.NumberPlace, f.NumberLine = ShortPlace(at.File, at.Line), at.Code
+				body, _ := x.Source.Function(at)
+				f.FirstUse = !recorded && strings.HasPrefix(s.Name, "zf") && !advice.OnlyLine(body, name)
 			}
 		}
 		if _, _, size := explain.SizeOf(explain.PlainSource(s.Source)); size && s.Specialized != "" && s.Hint == g.Actual &&
 			g.Kind == breaks.SizeChanged {
 			_, at := numberState(rc.Compile, s)
+			if at.File == "" {
+				at = s.Pos
+			}
 			if at.File != "" && !explain.FrameworkFile(at.File) && !lengthAcross(rc.Compile, g.Actual) {
 				f.NeededAt = ShortPlace(at.File, at.Line)
 			}
@@ -644,7 +651,8 @@ func opensLater(c *explain.Compile, g *explain.GuardFailure) bool {
 	return false
 }
 
-// numberState says what became of a symbol, and which line asked for its value.
+// numberState says what became of a symbol, and which line asked for its value: none is recorded
+// for a float that was made a constant when the graph was compiled, as one that is returned is.
 func numberState(c *explain.Compile, s *explain.Symbol) (advice.Number, logs.Pos) {
 	var at logs.Pos
 	asked, pinned, openBound := false, false, false
@@ -670,9 +678,6 @@ func numberState(c *explain.Compile, s *explain.Symbol) (advice.Number, logs.Pos
 	}
 	switch {
 	case s.Specialized != "" || pinned:
-		if at.File == "" {
-			at = s.Pos
-		}
 		return advice.Constant, at
 	case asked:
 		return advice.Branched, at
