@@ -113,7 +113,8 @@ type Finding struct {
 	OwnArgument   string // the argument that changed, for which the function asks after a graph break alone
 	Held          bool   // a number that is neither 0 nor 1 changed, and the new entry has its next value as a constant, too
 	Baked         bool   // another entry holds a value that is neither 0 nor 1 as a constant
-	// the lines of the file that the guard's line is in, of an int that a setting makes an input; nil where it cannot be read
+	// the lines of the file that the guard's line is in, of an int that a setting makes an input, of what a container holds
+	// and of its length; nil where it cannot be read
 	File       []string
 	Kept       bool   // every call has the same object: it is a global or of a closure, no argument
 	ManyValues bool   // entries were left for three values of it, or more

@@ -183,3 +183,24 @@ func TestANumberThatIsOpenButForOneValue(t *testing.T) {
 		}
 	}
 }
+
+// A deque that was made with a maxlen does not grow with every call: its entries end when it is full.
+func TestADequeWithAMaxlenFillsUp(t *testing.T) {
+	for line, full := range map[string]bool{
+		"        self.window = collections.deque(maxlen=n)":          true,
+		"        self.window: deque[Tensor] = deque([], maxlen=8)":   true,
+		"        self.window = collections.deque()":                  false,
+		"        self.window = []  # a deque(maxlen=8) later":        false,
+		"        self.history = collections.deque(maxlen=n)":         false,
+		"        return collections.deque(self.window, maxlen=1000)": false,
+	} {
+		f := Finding{Kind: Recompile, Guard: breaks.LengthChanged, Name: "self.smoother.window", Grows: true, File: []string{line}}
+		for _, read := range []string{"self.smoother.window.append(p)", "p = pick(self.smoother.window)"} {
+			f.Line = read
+			text, id, _ := Advise(&f)
+			if has(text, "until its maxlen") != full || has(text, "every call", "each call") == full || !has(id, "grows") {
+				t.Errorf("%s, read by %s: %s, %q", line, read, id, text)
+			}
+		}
+	}
+}

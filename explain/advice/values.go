@@ -391,6 +391,9 @@ var values = []Row{
 				ofValue(f) && f.Expected == "false" && appends)
 		},
 		Text: func(f *Finding) string {
+			if fillsUp(f) {
+				return f.Name + untilFull + "append to it outside of the compiled function"
+			}
 			return f.Name + " grows with every call: append to it outside of the compiled function"
 		},
 	},
@@ -446,6 +449,9 @@ var values = []Row{
 			return f.Guard == breaks.LengthChanged && f.Grows && f.Name != "" && f.Line != "" && !keywordsName(f.Name)
 		},
 		Text: func(f *Finding) string {
+			if fillsUp(f) {
+				return f.Name + untilFull + "do what reads it or adds to it outside of the compiled function, and pass in what is read"
+			}
 			return fmt.Sprintf(
 				"%s has one element more with each call, and there is an entry for each length: "+
 					"do what reads it or adds to it outside of the compiled function, and pass in what is read",
@@ -532,6 +538,19 @@ func lastName(expr string) string { return expr[strings.LastIndexByte(expr, '.')
 // allButOne says whether the entry that failed holds for all values of a number but one, which the call has
 // and a line asks for: that value has an entry of its own, and the others share one.
 func allButOne(f *Finding) bool { return strings.HasPrefix(f.Expected, "!= ") }
+
+// untilFull is what a deque with a maxlen costs.
+const untilFull = " has an entry for each length until its maxlen is reached: accept them where that is small, else "
+
+// fillsUp says whether what grows is a deque that was made with a maxlen.
+func fillsUp(f *Finding) bool {
+	return slices.ContainsFunc(f.File, func(line string) bool {
+		code, _, _ := strings.Cut(line, "#")
+		target, value, set := strings.Cut(code, " = ")
+		target, _, _ = strings.Cut(strings.TrimSpace(target), ":") // of an annotation
+		return set && lastName(target) == lastName(f.Name) && has(value, "deque(") && has(value, "maxlen")
+	})
+}
 
 // elementOf is the key of which an expression is the value, "['seconds']" of self.stats['seconds'].
 func elementOf(name string) string {
