@@ -266,6 +266,8 @@ func goValue(rc *explain.Recompile, g *explain.GuardFailure, name string) explai
 			return goFix("length-grows", name)
 		case makesTensor(g.Pos.Code, name):
 			return goFix("numbers", name)
+		case holdsFunctions(rc, g):
+			return goFix("functions", name)
 		}
 		return goFix("length", name)
 	case breaks.TrainingChanged:
@@ -348,6 +350,19 @@ func takesTensor(line, name string) bool {
 		return true
 	}
 	return regexp.MustCompile(`\b(Add|Sub|Mul|Div|Pow)_?\([^()]*` + rest).MatchString(line)
+}
+
+// holdsFunctions says whether the compile after a length changed calls the elements of the list.
+func holdsFunctions(rc *explain.Recompile, g *explain.GuardFailure) bool {
+	if rc.Compile.Guards == nil || rc.Compile.Guards.Leaves > manyGuards {
+		return false
+	}
+	found, list := false, explain.PlainSource(g.Source)+"["
+	explain.WalkGuards(rc.Compile.Guards.Root(), func(n *explain.GuardNode) {
+		source, called := strings.CutPrefix(explain.PlainSource(n.Text), list)
+		found = found || called && strings.Contains(source, explain.CodeOfFunction+" is ")
+	})
+	return found
 }
 
 // makesTensor says whether a line makes a tensor of what a name begins with: of returns, where

@@ -94,6 +94,10 @@ var goTexts = []goText{
 			"hand over a fixed number of elements, or one tensor of them",
 	},
 	{id: "length", format: "there is an entry for each length of %s: keep its length, or, where it holds tensors, stack them into one"},
+	{
+		id: "functions", format: "the functions in %s are a part of the graph, so there is an entry for each list of them: keep these few",
+		settled: true,
+	},
 	{id: "numbers", format: "the marked line makes a tensor of numbers (%s), which are constants of the graph: make that tensor " +
 		"before the call, and pass it"},
 	{id: "keys", format: "the keys of %s change: give it all its keys before the first call, or change it outside of the " +

@@ -393,6 +393,39 @@ func main() {
 }`,
 	},
 	{
+		name:   "lists of functions",
+		advice: "the functions in fs are a part of the graph, so there is an entry for each list of them: keep these few",
+		before: `
+func double(x *torch.Tensor) *torch.Tensor { return x.Mul(2) }
+func flip(x *torch.Tensor) *torch.Tensor { return x.Flip(0) }
+func f(x *torch.Tensor, fs []func(*torch.Tensor) *torch.Tensor) *torch.Tensor {
+	for _, g := range fs {
+		x = g(x)
+	}
+	return x.Sin()
+}
+func main() {
+	fast, fs := torch.Compile(f), []func(*torch.Tensor) *torch.Tensor{double, flip, double}
+	fmt.Println(fast(torch.Arange(3), fs[:2]), fast(torch.Arange(3), fs))
+}`,
+		after: `
+func double(x *torch.Tensor) *torch.Tensor { return x.Mul(2) }
+func flip(x *torch.Tensor) *torch.Tensor { return x.Flip(0) }
+func f(x *torch.Tensor, fs []func(*torch.Tensor) *torch.Tensor) *torch.Tensor {
+	for _, g := range fs {
+		x = g(x)
+	}
+	return x.Sin()
+}
+func main() {
+	fast, fs := torch.Compile(f), []func(*torch.Tensor) *torch.Tensor{double, flip, double}
+	fmt.Println(fast(torch.Arange(3), fs[:2]), fast(torch.Arange(3), fs))
+	for n := range 6 {
+		fast(torch.Arange(3), fs[:n%2+2])
+	}
+}`,
+	},
+	{
 		name: "functions", advice: "there is an entry for each function that act is: keep them few, and make each once, not in every call",
 		before: `
 func f(x *torch.Tensor, act func(*torch.Tensor) *torch.Tensor) *torch.Tensor { return act(x).Mul(2) }
