@@ -465,3 +465,15 @@ func TestTheFirstLineOfAFloatIsNotBlamed(t *testing.T) {
 		}
 	}
 }
+
+// An operator of a library whose result's shape depends on the data is called outside as torch's own are.
+func TestAnOperatorOfALibraryWithADynamicShape(t *testing.T) {
+	for context, want := range map[string]string{
+		"torchvision.nms.default": "dynamic-shape", "aten._unique2.default": "unique", "aten.nonzero.default": "mask-select", "": "",
+	} {
+		f := Finding{Kind: Break, Code: breaks.DynamicShapeOperator, Context: context}
+		if row, _ := For(&f); row.ID != want || want == "dynamic-shape" && !has(row.Text(&f), "elements nms gives") {
+			t.Errorf("%s: row %q, want %q", context, row.ID, want)
+		}
+	}
+}

@@ -387,6 +387,19 @@ var branches = []Row{
 			return text + "."
 		},
 	},
+	{
+		ID: "dynamic-shape", Kind: Break, Effect: Removes,
+		Pattern: "an operator of a library, or a custom one, whose result's shape depends on the data (nms)",
+		When: func(f *Finding) bool {
+			return f.Code == breaks.DynamicShapeOperator && has(f.Context, ".") && !strings.HasPrefix(f.Context, "aten.")
+		},
+		Text: func(f *Finding) string {
+			_, name, _ := strings.Cut(f.Context, ".")
+			name, _, _ = strings.Cut(name, ".")
+			return "How many elements " + name + " gives is unknown while tracing: leave the call that leads there outside of the " +
+				"compiled function."
+		},
+	},
 }
 
 // nonTensorResult is a call of an operator, or of a function of the math module, whose result
