@@ -204,3 +204,21 @@ func TestADequeWithAMaxlenFillsUp(t *testing.T) {
 		}
 	}
 }
+
+// Where a size changes that the caller can mark, it is left when a dict that the function fills is
+// kept outside: a cache by size has sizes that are constants, a log of sizes has not.
+func TestASizeIsLeftWhenADictIsKeptOutside(t *testing.T) {
+	f := Finding{
+		Kind: Recompile, Guard: breaks.SizeChanged, Name: "idx", Expected: "10", Actual: "11",
+		Filled: "self.token_log", FilledLine: "self.token_log[name] = n", Reachable: true, Direct: true,
+	}
+	for _, marked := range []bool{false, true} {
+		if f.Changed = nil; marked {
+			f.Changed = []string{"idx, 0"}
+		}
+		text, id, _ := Advise(&f)
+		if id != "size-and-filled" || has(text, "what is left then", "maybe_mark_dynamic(idx, 0)") != marked {
+			t.Errorf("marked %v: %s, %q", marked, id, text)
+		}
+	}
+}

@@ -88,14 +88,10 @@ var inputs = []Row{
 			return f.CutBy != "" && f.OfArgument != ""
 		},
 		Text: func(f *Finding) string {
-			var all []string
-			for _, c := range f.Changed {
-				all = append(all, marking(c))
-			}
 			text := fmt.Sprintf(
 				"follows from the graph break at %s, across which %s is handed: remove that break; "+
 					"what is left then is a size of an argument, for which call %s before every call",
-				f.CutBy, f.OfArgument, listed(all),
+				f.CutBy, f.OfArgument, listed(markings(f)),
 			)
 			if f.Partial {
 				text += ", and the same for every other input that has this size"
@@ -183,12 +179,17 @@ var inputs = []Row{
 			return f.Guard == breaks.SizeChanged && f.Filled != "" && fills(f.FilledLine, f.Filled)
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf(
+			text := fmt.Sprintf(
 				"the compiled function puts elements into %s, and each entry holds for one length of it, "+
 					"so that sizes which have an entry need another: make and keep what it holds outside of the compiled function, "+
 					"and pass it in",
 				f.Filled,
 			)
+			if markable(f) { // what it holds is not of one size
+				text += fmt.Sprintf("; what is left then is that size %d of %s changes, for which call %s before every call",
+					f.Dim, f.Name, listed(markings(f)))
+			}
+			return text
 		},
 	},
 	{
@@ -544,10 +545,7 @@ func markable(f *Finding) bool {
 
 // markText says to mark the sizes that changed, and when.
 func markText(f *Finding, when string) string {
-	var all []string
-	for _, c := range f.Changed {
-		all = append(all, marking(c))
-	}
+	all := markings(f)
 	if f.Partial {
 		when += ", and the same for every other input that has this size"
 	} else if f.Uneven {
@@ -635,6 +633,15 @@ func marking(size string) string {
 		return call + " on " + what + ", dimension " + dim + ","
 	}
 	return call + "(" + size + ")"
+}
+
+// markings are the calls that mark all sizes which changed.
+func markings(f *Finding) []string {
+	var all []string
+	for _, c := range f.Changed {
+		all = append(all, marking(c))
+	}
+	return all
 }
 
 // ofParameter reports whether a tensor is a parameter of a module, as guards name it.
