@@ -136,6 +136,14 @@ var goBreakTexts = []goBreakText{
 	},
 	{id: "nonzero", code: breaks.DynamicShapeOperator, context: "operator nonzero", text: selectStatic},
 	{id: "argwhere", code: breaks.DynamicShapeOperator, context: "operator argwhere", text: selectStatic},
+	{id: "unique", code: breaks.DynamicShapeOperator, context: "operator unique", text: callOutside},
+	{id: "unique-consecutive", code: breaks.DynamicShapeOperator, context: "operator unique_consecutive", text: callOutside},
+	{
+		id: "repeat-interleave", code: breaks.DynamicShapeOperator,
+		context: "the shape of the result of repeat_interleave depends on data",
+		text: "Where the sum n of the counts is known, x.IndexSelect(0, torch.Searchsorted(counts.Cumsum(0), torch.Arange(n), " +
+			"kw.Right(true))) repeats the rows of x; else call it outside of the compiled function.",
+	},
 	{
 		id: "branch-ends", code: breaks.DataDependentBranching, on: contextHas(breaks.SideEnds),
 		text: "A side of this branch ends the program or panics, so Where cannot choose: return the condition, and check it after " +
@@ -178,19 +186,22 @@ var goBreakTexts = []goBreakText{
 	},
 	{id: "item-returned", code: breaks.TensorItem, on: returning, text: "Return the tensor, and call Item on it in the caller."},
 	{
-		id: "item-used", code: breaks.TensorItem, on: contextHas(breaks.NumberUsed),
-		text: "The number is used where no tensor can be (a map's key, a text, a result): return the tensor, and read its number " +
-			"after the call.",
-	},
-	{
 		id: "item-position", code: breaks.TensorItem, on: converting,
 		text: "The number exists only after the graph: where it is a position, IndexSelect, Gather and IndexFill take the tensor as " +
 			"it is; else read it after the call.",
+	},
+	{
+		id: "item-used", code: breaks.TensorItem, on: contextHas(breaks.NumberUsed),
+		text: "The number is used where no tensor can be (a size, a map's key, a text, a result): read it outside of the compiled " +
+			"function, of an argument before the call, of a result after it; for a position, IndexSelect and Gather take the tensor.",
 	},
 }
 
 const selectStatic = "Use a mask and Where instead of selecting elements, or NonzeroStatic where a bound on their number is known " +
 	"and what fills it up is masked."
+
+const callOutside = "How many values there are is known only when it has run: call it outside of the compiled function, and compile " +
+	"what comes before and after it."
 
 // goFix is the advice of one row of the table; there is none where the table has no such row.
 func goFix(id string, args ...any) explain.Fix {

@@ -572,6 +572,36 @@ func f(x *torch.Tensor) *torch.Tensor { return torch.NonzeroStatic(x, kw.Size(2)
 func main() { fmt.Println(torch.Compile(f)(torch.Arange(3))) }`,
 	},
 	{
+		name: "unique", code: breaks.DynamicShapeOperator, advice: "call it outside of the compiled function, and compile",
+		before: `
+func f(x *torch.Tensor) *torch.Tensor { return x.Mul(2).Unique()[0].Add(1) }
+func main() { fmt.Println(torch.Compile(f)(torch.NewTensor([]int{3, 1, 3}))) }`,
+		after: `
+func f(x *torch.Tensor) *torch.Tensor { return x.Mul(2) }
+func g(x *torch.Tensor) *torch.Tensor { return x.Add(1) }
+func main() { fmt.Println(torch.Compile(g)(torch.Compile(f)(torch.NewTensor([]int{3, 1, 3})).Unique()[0])) }`,
+	},
+	{
+		name: "unique_consecutive", code: breaks.DynamicShapeOperator, advice: "How many values there are is known only when it has run",
+		before: `
+func f(x *torch.Tensor) *torch.Tensor { return x.Mul(2).UniqueConsecutive()[0] }
+func main() { fmt.Println(torch.Compile(f)(torch.NewTensor([]int{3, 3, 1}))) }`,
+		after: `
+func f(x *torch.Tensor) *torch.Tensor { return x.Mul(2) }
+func main() { fmt.Println(torch.Compile(f)(torch.NewTensor([]int{3, 3, 1})).UniqueConsecutive()[0]) }`,
+	},
+	{
+		name: "rows that are repeated", code: breaks.DynamicShapeOperator, advice: "Where the sum n of the counts is known",
+		before: `
+func f(x, counts *torch.Tensor) *torch.Tensor { return x.RepeatInterleave(counts, kw.Dim(0)).Mul(2) }
+func main() { fmt.Println(torch.Compile(f)(torch.Arange(6).View(3, 2), torch.NewTensor([]int{2, 0, 3}))) }`,
+		after: `
+func f(x, counts *torch.Tensor) *torch.Tensor {
+	return x.IndexSelect(0, torch.Searchsorted(counts.Cumsum(0), torch.Arange(5), kw.Right(true))).Mul(2)
+}
+func main() { fmt.Println(torch.Compile(f)(torch.Arange(6).View(3, 2), torch.NewTensor([]int{2, 0, 3}))) }`,
+	},
+	{
 		name: "bincount", code: breaks.DynamicShapeOperator,
 		advice: "count with ScatterAdd: torch.Zeros(n).ScatterAdd(0, index, torch.Ones(...)), or sum a OneHot",
 		before: `

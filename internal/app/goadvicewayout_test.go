@@ -241,7 +241,7 @@ func main() {
 	},
 	{
 		name: "item that is a key", code: breaks.TensorItem,
-		advice: "used where no tensor can be (a map's key, a text, a result): return the tensor, and read its number after the call",
+		advice: "no tensor can be (a size, a map's key, a text, a result): read it outside of the compiled function",
 		before: `
 type agent struct{ visits map[int]int }
 func (a *agent) choose(x *torch.Tensor) int {
@@ -264,8 +264,35 @@ func main() {
 }`,
 	},
 	{
+		name: "item that is a size", code: breaks.TensorItem, advice: "of an argument before the call",
+		before: `
+func f(x, k *torch.Tensor) *torch.Tensor {
+	v, _ := x.Sin().Topk(k.ItemInt())
+	return v.Mul(2)
+}
+func main() { fmt.Println(torch.Compile(f)(torch.Arange(5).Mul(0.25), torch.NewTensor(3))) }`,
+		after: `
+func f(x *torch.Tensor, k int) *torch.Tensor {
+	v, _ := x.Sin().Topk(k)
+	return v.Mul(2)
+}
+func main() { fmt.Println(torch.Compile(f)(torch.Arange(5).Mul(0.25), torch.NewTensor(3).ItemInt())) }`,
+	},
+	{
+		name: "item among sizes", code: breaks.TensorItem, advice: "of an argument before the call",
+		before: `
+func f(x, k *torch.Tensor) *torch.Tensor {
+	n := k.ItemInt()
+	return x.Sin().Repeat(n, 2)
+}
+func main() { fmt.Println(torch.Compile(f)(torch.Ones(1, 2), torch.NewTensor(3))) }`,
+		after: `
+func f(x *torch.Tensor, n int) *torch.Tensor { return x.Sin().Repeat(n, 2) }
+func main() { fmt.Println(torch.Compile(f)(torch.Ones(1, 2), torch.NewTensor(3).ItemInt())) }`,
+	},
+	{
 		name: "item of a text", code: breaks.TensorItem,
-		advice: "used where no tensor can be (a map's key, a text, a result): return the tensor, and read its number after the call",
+		advice: "no tensor can be (a size, a map's key, a text, a result): read it outside of the compiled function",
 		before: `
 type log_ struct{ lines []string }
 func (l *log_) f(x *torch.Tensor) *torch.Tensor {

@@ -3,6 +3,7 @@ package eval
 import (
 	"go/types"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -137,7 +138,7 @@ func prints(c *ssa.CallCommon) bool {
 }
 
 // needsNumber says whether a number, or what is computed of it, is a map's key, a part of a
-// text or a result of the function.
+// text, a result of the function, or what torch takes as a number alone, as a size.
 func needsNumber(v ssa.Value, seen map[ssa.Value]bool) bool {
 	refs := v.Referrers()
 	if refs == nil || seen[v] {
@@ -158,9 +159,20 @@ func needsNumber(v ssa.Value, seen map[ssa.Value]bool) bool {
 			return in.Index == v
 		case *ssa.MakeInterface:
 			return isPrinted(in)
+		case *ssa.Call:
+			return ofTorch(&in.Call) && slices.Contains(in.Call.Args, v)
+		case *ssa.Store:
+			at, ok := in.Addr.(*ssa.IndexAddr)
+			return ok && in.Val == v && listGoesTo(at.X, ofTorch)
 		}
 		return false
 	})
+}
+
+// ofTorch says whether torch's own function is called, whose parameter of a number's type takes no tensor.
+func ofTorch(c *ssa.CallCommon) bool {
+	f := c.StaticCallee()
+	return f != nil && f.Pkg != nil && (f.Pkg.Pkg.Path() == "tcdbg/torch" || strings.HasPrefix(f.Pkg.Pkg.Path(), "tcdbg/torch/"))
 }
 
 // isPrinted says whether an interface is an argument of a function that makes or writes a text.
@@ -172,7 +184,7 @@ func isPrinted(v *ssa.MakeInterface) bool {
 				return true
 			}
 		case *ssa.Store:
-			if at, ok := in.Addr.(*ssa.IndexAddr); ok && listIsPrinted(at.X) {
+			if at, ok := in.Addr.(*ssa.IndexAddr); ok && listGoesTo(at.X, prints) {
 				return true
 			}
 		}
@@ -180,15 +192,15 @@ func isPrinted(v *ssa.MakeInterface) bool {
 	return false
 }
 
-// listIsPrinted is isPrinted of the arguments that a call lists.
-func listIsPrinted(list ssa.Value) bool {
+// listGoesTo says whether a list is that of the last arguments of such a call.
+func listGoesTo(list ssa.Value, such func(*ssa.CallCommon) bool) bool {
 	for _, in := range *list.Referrers() {
 		slice, ok := in.(*ssa.Slice)
 		if !ok {
 			continue
 		}
 		for _, use := range *slice.Referrers() {
-			if c, ok := use.(*ssa.Call); ok && prints(&c.Call) {
+			if c, ok := use.(*ssa.Call); ok && such(&c.Call) {
 				return true
 			}
 		}
