@@ -160,6 +160,10 @@ var goBreakTexts = []goBreakText{
 			"choose: return the condition, and branch on it after the call.",
 	},
 	{
+		id: "truth-kept", code: breaks.DataDependentBranching, on: contextHas(breaks.TruthKept),
+		text: "No branch asks for this truth here: return the tensor, and call Bool on it in the caller.",
+	},
+	{
 		id: "item-fails", code: breaks.TensorItem, on: contextHas(breaks.WayEnds),
 		text: "This line runs only where the program ends or panics: mend the branch that leads to it, and this break " +
 			"goes too.",

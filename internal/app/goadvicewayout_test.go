@@ -291,6 +291,37 @@ func f(x *torch.Tensor, n int) *torch.Tensor { return x.Sin().Repeat(n, 2) }
 func main() { fmt.Println(torch.Compile(f)(torch.Ones(1, 2), torch.NewTensor(3).ItemInt())) }`,
 	},
 	{
+		name: "item of a shape", code: breaks.TensorItem, advice: "of an argument before the call",
+		before: `
+func f(x, k *torch.Tensor) *torch.Tensor {
+	n := k.ItemInt()
+	return torch.Zeros(n, 2).Add(x)
+}
+func main() { fmt.Println(torch.Compile(f)(torch.Ones(1, 2), torch.NewTensor(3))) }`,
+		after: `
+func f(x *torch.Tensor, n int) *torch.Tensor { return torch.Zeros(n, 2).Add(x) }
+func main() { fmt.Println(torch.Compile(f)(torch.Ones(1, 2), torch.NewTensor(3).ItemInt())) }`,
+	},
+	{
+		name: "a truth that is returned", code: breaks.DataDependentBranching,
+		advice: "return the tensor, and call Bool on it in the caller",
+		before: `
+func f(x, c *torch.Tensor) (*torch.Tensor, bool) {
+	y := x.Mean(kw.Dim(0))
+	return y, y.Sub(c).Abs().Max().Lt(1e-4).Bool()
+}
+func main() { fmt.Println(torch.Compile(f)(torch.Ones(3, 2), torch.Ones(2))) }`,
+		after: `
+func f(x, c *torch.Tensor) (*torch.Tensor, *torch.Tensor) {
+	y := x.Mean(kw.Dim(0))
+	return y, y.Sub(c).Abs().Max().Lt(1e-4)
+}
+func main() {
+	y, near := torch.Compile(f)(torch.Ones(3, 2), torch.Ones(2))
+	fmt.Println(y, near.Bool())
+}`,
+	},
+	{
 		name: "item of a text", code: breaks.TensorItem,
 		advice: "no tensor can be (a size, a map's key, a text, a result): read it outside of the compiled function",
 		before: `

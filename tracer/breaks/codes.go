@@ -87,6 +87,7 @@ const (
 	SideEnds   = ", a side of which ends the program"
 	SideLeaves = ", a side of which leaves the loop"
 	SideMore   = ", the sides of which differ in more than tensors"
+	TruthKept  = ", which no branch asks for"
 	NumberEnds = ", for a branch of which a side ends the program"
 	NumberExit = ", for a branch of which a side leaves the loop"
 	NumberMore = ", for a branch whose sides differ in more than tensors"

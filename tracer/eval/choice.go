@@ -137,6 +137,18 @@ func prints(c *ssa.CallCommon) bool {
 	return f != nil && f.Pkg != nil && slices.Contains(printing, f.Pkg.Pkg.Path())
 }
 
+// onlyKept says whether no branch asks for a truth: it is returned or stored as it is.
+func onlyKept(v ssa.Value) bool {
+	refs := v.Referrers()
+	return refs != nil && len(*refs) > 0 && !slices.ContainsFunc(*refs, func(in ssa.Instruction) bool {
+		switch in.(type) {
+		case *ssa.Return, *ssa.Store, *ssa.MapUpdate, *ssa.MakeInterface, *ssa.DebugRef:
+			return false
+		}
+		return true
+	})
+}
+
 // needsNumber says whether a number, or what is computed of it, is a map's key, a part of a
 // text, a result of the function, or what torch takes as a number alone, as a size.
 func needsNumber(v ssa.Value, seen map[ssa.Value]bool) bool {
@@ -158,7 +170,7 @@ func needsNumber(v ssa.Value, seen map[ssa.Value]bool) bool {
 		case *ssa.Lookup:
 			return in.Index == v
 		case *ssa.MakeInterface:
-			return isPrinted(in)
+			return inTextOrSize(in)
 		case *ssa.Call:
 			return ofTorch(&in.Call) && slices.Contains(in.Call.Args, v)
 		case *ssa.Store:
@@ -175,8 +187,14 @@ func ofTorch(c *ssa.CallCommon) bool {
 	return f != nil && f.Pkg != nil && (f.Pkg.Pkg.Path() == "tcdbg/torch" || strings.HasPrefix(f.Pkg.Pkg.Path(), "tcdbg/torch/"))
 }
 
-// isPrinted says whether an interface is an argument of a function that makes or writes a text.
-func isPrinted(v *ssa.MakeInterface) bool {
+// makesOfSize says whether torch.Zeros or one like it is called, whose list has sizes.
+func makesOfSize(c *ssa.CallCommon) bool {
+	return ofTorch(c) && c.Signature().Recv() == nil && c.Signature().Variadic()
+}
+
+// inTextOrSize says whether an interface is an argument of a function that makes or writes a
+// text, or a size of what torch makes.
+func inTextOrSize(v *ssa.MakeInterface) bool {
 	for _, in := range *v.Referrers() {
 		switch in := in.(type) {
 		case *ssa.Call:
@@ -184,7 +202,8 @@ func isPrinted(v *ssa.MakeInterface) bool {
 				return true
 			}
 		case *ssa.Store:
-			if at, ok := in.Addr.(*ssa.IndexAddr); ok && listGoesTo(at.X, prints) {
+			at, ok := in.Addr.(*ssa.IndexAddr)
+			if ok && (listGoesTo(at.X, prints) || listGoesTo(at.X, makesOfSize)) {
 				return true
 			}
 		}

@@ -24,6 +24,8 @@ func wayOut(in *ssa.Call) string {
 		return breaks.SideLeaves
 	case more:
 		return breaks.SideMore
+	case onlyKept(in):
+		return breaks.TruthKept
 	}
 	return ""
 }
