@@ -163,12 +163,12 @@ func (t *TextWriter) breaks(r *explain.Report) {
 		t.line("  none")
 	}
 	t.more(hidden, "root cause")
-	t.noise(noise)
+	t.noise(r, noise)
 }
 
 // noise lists breaks within torch or the standard library by the program's lines that lead
-// to them.
-func (t *TextWriter) noise(groups []*explain.BreakGroup) {
+// to them, with the advice that there is on those lines.
+func (t *TextWriter) noise(r *explain.Report, groups []*explain.BreakGroup) {
 	if len(groups) == 0 {
 		return
 	}
@@ -192,6 +192,9 @@ func (t *TextWriter) noise(groups []*explain.BreakGroup) {
 			place += ", reached from: not recorded"
 		}
 		t.line("      %s", place)
+		if i := slices.IndexFunc(r.Advice, func(a explain.Advice) bool { return a.Break == g }); i >= 0 && r.Advice[i].Fix.Text != "" {
+			t.line("        %s%s", r.Advice[i].Fix.Label(), r.Advice[i].Fix.Text)
+		}
 	}
 }
 
@@ -231,7 +234,7 @@ func (t *TextWriter) group(g *explain.BreakGroup, indent string) {
 		t.line("%s    value: %s", indent, explain.ClipText(strings.Join(steps, " > "), 110))
 	}
 	if g.Fix.Text != "" {
-		t.line("%s    %s%s", indent, g.Fix.Label(), explain.ClipText(g.Fix.Text, 320))
+		t.line("%s    %s%s", indent, g.Fix.Label(), g.Fix.Text)
 	}
 	for _, l := range g.Fix.Lines {
 		t.line("%s      %s", indent, l)
