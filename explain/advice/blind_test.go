@@ -477,3 +477,27 @@ func TestAnOperatorOfALibraryWithADynamicShape(t *testing.T) {
 		}
 	}
 }
+
+// Package math reads the number out of a tensor by itself.
+func TestMathOfATensor(t *testing.T) {
+	for line, want := range map[string]string{
+		"size = math.sqrt(x.pow(2).sum())":  "with torch.sqrt",
+		"k = math.floor(x.sum())":           "do this outside of the compiled function, with what needs the number.",
+		"if math.isnan(loss):":              "ask torch.isnan",
+		"y = math.sqrt(n) * math.exp(x[0])": "",
+		"y = x * math.pi / f(x)":            "",
+	} {
+		f := Finding{Kind: Break, Code: breaks.DataDependentOperator, Context: "aten._local_scalar_dense.default", Line: line}
+		row, ok := For(&f)
+		if want == "" && ok || want != "" && (!ok || !has(row.Text(&f), want)) {
+			t.Errorf("%s: row %q", line, row.ID)
+		}
+	}
+	f := Finding{
+		Kind: Break, Code: breaks.DataDependentOperator, Context: "aten._local_scalar_dense.default",
+		Line: "y = math.sqrt(n) * math.exp(x[0])", Expr: "math.exp(x[0])",
+	}
+	if text := textOf(t, &f); !has(text, "math.exp reads") {
+		t.Errorf("the part is known: %q", text)
+	}
+}

@@ -294,6 +294,21 @@ var branches = []Row{
 		},
 	},
 	{
+		ID: "math-of-tensor", Kind: Break, Effect: Removes,
+		Pattern: "a function of package math that is given a tensor, or an element of an array",
+		When: func(f *Finding) bool {
+			return f.Code == breaks.DataDependentOperator && has(f.Context, "_local_scalar_dense") && mathCalled(f) != "" &&
+				asksMath(f) == ""
+		},
+		Text: func(f *Finding) string {
+			text := mathCalled(f) + " reads the number out: do this outside of the compiled function, with what needs the number"
+			if torchMath(mathCalled(f)) != "" {
+				text += "; or, of a tensor, compute it with " + torchMath(mathCalled(f)) + ", which gives a tensor"
+			}
+			return text + "."
+		},
+	},
+	{
 		ID: "item", Kind: Break, Effect: Removes,
 		Pattern: "a number read out of a tensor",
 		When: func(f *Finding) bool {
@@ -413,7 +428,7 @@ const bothSides = "Compute both sides and choose with torch.where. A branch that
 // tensorIndex says whether a break is at a tensor without dimensions that is an index.
 func tensorIndex(f *Finding) bool {
 	return f.Code == breaks.DataDependentOperator && has(f.Context, "_local_scalar_dense") && has(orElse(f.Expr, f.Line), "[") &&
-		reading(orElse(f.Expr, f.Line)) == "" && !has(
+		reading(orElse(f.Expr, f.Line)) == "" && !has(orElse(f.Expr, f.Line), "math.") && !has(
 		f.Line, "random.", `" % `, "' % ", ".format(",
 	)
 }

@@ -56,6 +56,20 @@ func calleeBefore(before string, bracket rune) string {
 	return before[start:]
 }
 
+// mathCalled names the function of package math that the part of a line at fault calls, "" where
+// it is none or the part is not known and the line calls several.
+func mathCalled(f *Finding) string {
+	part := f.Expr
+	if at := strings.Index(f.Line, "math."); part == "" && at >= 0 && strings.Count(f.Line, "math.") == 1 {
+		part = f.Line[at:]
+	}
+	name, _, ok := strings.Cut(part, "(")
+	if fn, of := strings.CutPrefix(name, "math."); !ok || !of || !identifier(fn) {
+		return ""
+	}
+	return name
+}
+
 // torchMath is the function of torch that computes what one of package math does, "" where there is none.
 func torchMath(name string) string {
 	fn, ok := strings.CutPrefix(name, "math.")

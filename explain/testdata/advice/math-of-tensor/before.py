@@ -1,0 +1,15 @@
+import math, torch
+
+@torch.compile(backend="eager")
+def normed(x):
+    size = math.sqrt(x.pow(2).sum())
+    return x / size
+
+print(normed(torch.tensor([3.0, 4.0])))
+
+@torch.compile(backend="eager")
+def stepped(x):
+    y = x * 2
+    return y, math.floor(y.sum())
+
+print(stepped(torch.tensor([3.0, 4.25])))
