@@ -38,11 +38,12 @@ func TestACacheFilledWithinIsNotNormal(t *testing.T) {
 	}
 }
 
-// The setting that makes an int of a module an input does not help where the int is an index.
+// The setting that makes an int of a module an input does not help where the int is an index, nor
+// where it has had two values: the second is recompiled for even then.
 func TestAnIndexOfAModuleIsNoInput(t *testing.T) {
 	f := Finding{
 		Kind: Recompile, Guard: breaks.AttributeChanged, Name: "self.ptr", Line: "self.ptr += 1",
-		Text: "hint: allow_unspec_int_on_nn_module",
+		Text: "hint: allow_unspec_int_on_nn_module", ManyValues: true,
 	}
 	for other, want := range map[string]bool{
 		"y = x * self.ptr":               true,
@@ -65,7 +66,11 @@ func TestAnIndexOfAModuleIsNoInput(t *testing.T) {
 			t.Errorf("%s: row %q, the setting is named: %v", other, row.ID, !want)
 		}
 	}
-	if f.File = nil; has(textOf(t, &f), "allow_unspec_int") {
+	f.File, f.ManyValues = []string{"self.ptr = 0", f.Line, "y = x * self.ptr"}, false
+	if has(textOf(t, &f), "allow_unspec_int") {
+		t.Error("the setting is named where there are two values")
+	}
+	if f.File, f.ManyValues = nil, true; has(textOf(t, &f), "allow_unspec_int") {
 		t.Error("the setting is named where the file cannot be read")
 	}
 }

@@ -196,7 +196,8 @@ var values = []Row{
 					"and pass in as an argument what is computed from it",
 				f.Name,
 			)
-			if onlyComputes(f.File, lastName(f.Name)) {
+			// the value after the first is asked for even then, so that it saves nothing where there are two
+			if f.ManyValues && onlyComputes(f.File, lastName(f.Name)) {
 				text += "; or " + setting
 			}
 			return text
