@@ -506,3 +506,26 @@ func TestMathOfATensor(t *testing.T) {
 		t.Errorf("the part is known: %q", text)
 	}
 }
+
+// A number by which the loop around it ends is no tensor to choose with.
+func TestANumberThatEndsItsLoop(t *testing.T) {
+	head := []string{"def solve(x):", "    while True:", "        err = x.abs().max().item()"}
+	for rest, want := range map[string]string{
+		"        if err < 1e-3:\n            break\n        x = x / 2":        "item-decides",
+		"        if err < 1e-3: break\n        x = x / 2":                     "item-decides",
+		"        if x.shape[0] > 3 and err > 2:\n            return x":        "item-decides",
+		"        if err < 1e-3:\n            x = x * 2\n        x = x / 2":    "item",
+		"        if self.tol > 1e-3:\n            break\n        x = x / err": "item",
+		"        x = x / err\n    if err > 2:\n        return x":              "item",
+	} {
+		body := append(append([]string{}, head...), strings.Split(rest, "\n")...)
+		f := Finding{Kind: Break, Code: breaks.TensorItem, Line: strings.TrimSpace(head[2]), Body: body, At: 2, InLoop: true}
+		if row, _ := For(&f); row.ID != want {
+			t.Errorf("%s: row %q, want %q", rest, row.ID, want)
+		}
+	}
+	f := Finding{Kind: Break, Code: breaks.TensorItem, Line: "err = x.item()", InLoop: true} // the file cannot be read
+	if row, _ := For(&f); row.ID != "item" {
+		t.Errorf("unread: row %q", row.ID)
+	}
+}

@@ -231,9 +231,9 @@ var branches = []Row{
 	},
 	{
 		ID: "item-decides", Kind: Break, Effect: Removes,
-		Pattern: "a number read out of a tensor is collected as an index, or within a lambda (the key of min)",
+		Pattern: "a number read out of a tensor is collected as an index, within a lambda (the key of min), or decides when a loop ends",
 		When: func(f *Finding) bool {
-			return f.Code == breaks.TensorItem && (indexKept(f.Line) || inLambda(f.Line))
+			return f.Code == breaks.TensorItem && (indexKept(f.Line) || inLambda(f.Line) || f.InLoop && endsLoop(f))
 		},
 		Text: say("The number decides how the code goes on: leave this, and the loop around it, outside of the compiled function."),
 	},

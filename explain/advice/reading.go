@@ -84,3 +84,30 @@ var mathOfTorch = []string{
 	"sqrt", "exp", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh",
 	"isfinite", "isnan", "isinf",
 }
+
+// endsLoop says whether the loop around a line ends by the number that the line reads into a
+// variable: err = x.item(), if err < tol: break.
+func endsLoop(f *Finding) bool {
+	name, _, ok := strings.Cut(strings.TrimSpace(f.Line), " = ")
+	if !ok || !identifier(name) || reading(f.Line) == "" {
+		return false
+	}
+	lines := loop(f)
+	for i, line := range lines {
+		if wordAt(line, name) < 0 || !opens(line, "if", "elif", "while") {
+			continue
+		}
+		if opens(line, "while") || leaves(line, "break") || leaves(line, "return") {
+			return true
+		}
+		for _, inner := range lines[i+1:] {
+			if !blank(inner) && depth(inner) <= depth(line) {
+				break
+			}
+			if word := strings.TrimSpace(inner); word == "break" || word == "return" || opens(inner, "return") {
+				return true
+			}
+		}
+	}
+	return false
+}
