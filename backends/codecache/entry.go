@@ -1,0 +1,106 @@
+package codecache
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// This file is the format of an entry: a shared object, and after it, where no loader
+// looks, the magic word, the hash of what it was made of, and the hash of all before that.
+
+const (
+	magic       = "tcdbg\x00c1"
+	trailerSize = len(magic) + 2*sha256.Size
+	// maxEntry bounds what is read of one file.
+	maxEntry = 256 << 20
+)
+
+// made is the hash of the parts that code depends on, each with its length.
+func made(parts []string) [32]byte {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:", len(p))
+		io.WriteString(h, p)
+	}
+	return [32]byte(h.Sum(nil))
+}
+
+// entryName is the file of the code that is made of parts with this hash.
+func entryName(kind string, sum [32]byte) string {
+	return kind + "-" + hex.EncodeToString(sum[:16]) + ".so"
+}
+
+// Name is the file name of a request's entry.
+func (r *Request) Name() string { return entryName(r.Kind, made(r.Parts)) }
+
+// seal adds the trailer to a shared object that a compiler has just written.
+func (c *Cache) seal(path string, sum [32]byte) (size int64, err error) {
+	content, err := c.root.ReadFile(path)
+	if err != nil {
+		return 0, err
+	}
+	if len(content) == 0 {
+		return 0, fmt.Errorf("the compiler wrote an empty file")
+	}
+	content = append(append(content, magic...), sum[:]...)
+	all := sha256.Sum256(content)
+	content = append(content, all[:]...)
+	return int64(len(content)), c.root.WriteFile(path, content, 0o600)
+}
+
+var errDamaged = errors.New("its bytes are not those that were written")
+
+// verify reads an entry and sees that it is the user's own, whole, and made of the parts
+// with this hash.
+func (c *Cache) verify(name string, sum [32]byte) error {
+	link, err := c.root.Lstat(name)
+	if err != nil {
+		return err
+	}
+	if !link.Mode().IsRegular() { // a link, a pipe, a folder
+		return fmt.Errorf("it is no regular file")
+	}
+	f, err := c.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	switch {
+	case err != nil:
+		return err
+	case !os.SameFile(link, st):
+		return fmt.Errorf("it was replaced while it was read")
+	case !mine(st):
+		return fmt.Errorf("it belongs to another user")
+	case st.Mode().Perm()&0o022 != 0:
+		return fmt.Errorf("others may write it")
+	case st.Size() <= int64(trailerSize) || st.Size() > maxEntry:
+		return errDamaged
+	}
+	return check(f, st, sum)
+}
+
+// check compares an open entry with its hashes.
+func check(f io.Reader, st fs.FileInfo, sum [32]byte) error {
+	content := make([]byte, st.Size())
+	if _, err := io.ReadFull(f, content); err != nil {
+		return errDamaged
+	}
+	body, all := content[:len(content)-sha256.Size], content[len(content)-sha256.Size:]
+	if got := sha256.Sum256(body); !bytes.Equal(got[:], all) {
+		return errDamaged
+	}
+	head, of := body[:len(body)-sha256.Size], body[len(body)-sha256.Size:]
+	if !bytes.HasSuffix(head, []byte(magic)) || !bytes.Equal(of, sum[:]) {
+		return fmt.Errorf("it was made of something else")
+	}
+	return nil
+}
