@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"tcdbg/backends/codecache"
 	"tcdbg/graph"
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
@@ -68,17 +69,18 @@ func reference(b *testing.B, which, units int, in []torch.Value, out *torch.Tens
 	b.Helper()
 	set := NewSet(Config{CacheDir: sharedCache})
 	e := set.engine()
-	path, _, err := e.cache.get("bench", key(referenceText, e.cpu.Flags), func(dir, out string) error {
-		return e.cc.build(dir, []string{referenceText}, runtimeFlags, nil, out)
+	var entry uintptr
+	_, err := e.cache.Load(codecache.Request{
+		Kind: "bench", Parts: []string{referenceText, e.cpu.Flags},
+		Build: func(dir, out string) error { return e.cc.build(dir, []string{referenceText}, runtimeFlags, nil, out) },
+		Load: func(path string) error {
+			lib, err := dlopen(path)
+			if err == nil {
+				entry, err = dlsym(lib, "reference")
+			}
+			return err
+		},
 	})
-	if err != nil {
-		b.Fatal(err)
-	}
-	lib, err := dlopen(path)
-	if err != nil {
-		b.Fatal(err)
-	}
-	entry, err := dlsym(lib, "reference")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -237,10 +239,10 @@ func BenchmarkColdCompileBar(b *testing.B) {
 		}
 		run(in)
 		b.StopTimer()
-		es, _ := os.ReadDir(set.engine().cache.dir)
+		es, _ := os.ReadDir(set.engine().cache.Dir())
 		for _, e := range es {
 			if len(e.Name()) > 5 && e.Name()[:5] == "graph" {
-				_ = os.Remove(set.engine().cache.dir + "/" + e.Name())
+				_ = os.Remove(set.engine().cache.Dir() + "/" + e.Name())
 			}
 		}
 		b.StartTimer()

@@ -2,53 +2,15 @@ package backends
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"tcdbg/tracer"
 )
-
-func TestCacheBuildsOnce(t *testing.T) {
-	c := &cache{t.TempDir()}
-	var builds atomic.Int32
-	get := func() (string, bool) {
-		path, hit, err := c.get("graph", "k", func(_, out string) error {
-			builds.Add(1)
-			return os.WriteFile(out, []byte("object"), 0o644)
-		})
-		if err != nil {
-			t.Error(err)
-		}
-		return path, hit
-	}
-	var wg sync.WaitGroup
-	for range 16 {
-		wg.Go(func() { // whoever comes first builds; a file is whole or not there
-			path, _ := get()
-			if b, err := os.ReadFile(path); err != nil || string(b) != "object" {
-				t.Errorf("read %q, %v", b, err)
-			}
-		})
-	}
-	wg.Wait()
-	n := builds.Load()
-	if _, hit := get(); !hit || builds.Load() != n {
-		t.Error("a later call built again")
-	}
-	if left, _ := filepath.Glob(filepath.Join(c.dir, "build-*")); len(left) > 0 {
-		t.Errorf("scratch folders are left: %v", left)
-	}
-}
-
-func TestCacheKeySeparatesParts(t *testing.T) {
-	if key("ab", "c") == key("a", "bc") {
-		t.Error("the key does not tell where a part ends")
-	}
-}
 
 func TestUnwritableCacheWarnsOnce(t *testing.T) {
 	needCompiler(t)
@@ -69,10 +31,9 @@ func TestUnwritableCacheWarnsOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := strings.Count(said.String(), "cannot write the cache folder"); n != 1 {
+	if n := strings.Count(said.String(), "compiled code is not kept"); n != 1 || strings.Count(said.String(), "\n") != 1 {
 		t.Errorf("warned %d times:\n%s", n, said.String())
 	}
-	_ = os.RemoveAll(set.engine().cache.dir)
 }
 
 func TestNoCompilerIsSaidOnce(t *testing.T) {
@@ -108,5 +69,83 @@ func TestModeIsRefusedByName(t *testing.T) {
 	_, err := inductorAt(t, 0).Compile(&tracer.Request{Module: m, Example: in, Mode: "max-autotune"})
 	if err == nil || !strings.Contains(err.Error(), "max-autotune") {
 		t.Errorf("error: %v", err)
+	}
+}
+
+// TestEqualGraphsShareCode compiles equal graphs under other numbers, in one process and
+// then in another, and wants one entry.
+func TestEqualGraphsShareCode(t *testing.T) {
+	needCompiler(t)
+	dir := filepath.Join(t.TempDir(), "cache")
+	for process := range 2 {
+		b, err := NewSet(Config{CacheDir: dir, Threads: 2, Stderr: t.Output()}).Get("inductor")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 3 {
+			m, in := barModule()
+			m.G.Name = fmt.Sprint("__compiled_fn_", 7*process+i)
+			run, err := b.Compile(&tracer.Request{Module: m, Example: in})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := sameValues(run(in), m.Run(in), 1e-6); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if found, _ := filepath.Glob(filepath.Join(dir, "graph-*")); len(found) != 1 {
+		t.Errorf("entries: %v", found)
+	}
+}
+
+// TestDamagedCode flips bits of the code of a graph and of the runtime library and cuts
+// them off: results stay right, and what is damaged is built again.
+func TestDamagedCode(t *testing.T) {
+	needCompiler(t)
+	dir := filepath.Join(t.TempDir(), "cache")
+	m, in := barModule()
+	want := m.Run(in)
+	try := func() string {
+		var said bytes.Buffer
+		b, err := NewSet(Config{CacheDir: dir, Threads: 2, Stderr: &said}).Get("inductor")
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := b.Compile(&tracer.Request{Module: m, Example: in})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := sameValues(run(in), want, 1e-6); err != nil {
+			t.Fatal(err)
+		}
+		return said.String()
+	}
+	try()
+	for i := range 6 {
+		files, err := filepath.Glob(filepath.Join(dir, "*.so"))
+		if err != nil || len(files) != 2 {
+			t.Fatalf("entries: %v, %v", files, err)
+		}
+		file := files[i%2]
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i < 4 {
+			text[(i+1)*len(text)/5] ^= 1 << i
+		} else {
+			text = text[:len(text)*(i-3)/3]
+		}
+		// Another file: what this process has loaded stays mapped.
+		if err := errors.Join(os.Remove(file), os.WriteFile(file, text, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		if said := try(); strings.Count(said, "is built again") != 1 {
+			t.Errorf("damage %d of %s: it said %q", i, filepath.Base(file), said)
+		}
+		if said := try(); said != "" {
+			t.Errorf("after it was built again: %q", said)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tcdbg/aot"
+	"tcdbg/backends/codecache"
 	"tcdbg/graph"
 	"tcdbg/inductor"
 	"tcdbg/inductor/codegen/cpp"
@@ -28,7 +29,7 @@ type engine struct {
 	cpu   cpuInfo
 	lanes int
 	cc    *compiler
-	cache *cache
+	cache *codecache.Cache
 	rt    *runtimeLib
 	err   error // why there is no compiler or no runtime library
 }
@@ -71,8 +72,8 @@ func (e *engine) start() (err error) {
 	if e.cc, err = findCompiler(e.set.cfg.CC); err != nil {
 		return err
 	}
-	if e.cache, err = openCache(e.set.cfg.CacheDir, e.set.warnOnce); err != nil {
-		return err
+	if e.cache, err = e.set.openCache(); err != nil {
+		return fmt.Errorf("compiled code is not kept: %w", err)
 	}
 	e.rt, err = e.loadRuntime()
 	return err
@@ -178,10 +179,25 @@ func (e *engine) load(x *executable, r *tracer.Request) error {
 		libs = []string{"-lm"}
 	}
 	flags := flagsFor(len(p.Provenance.Kernels))
-	k := key(strings.Join(p.Shards, "\x00"), strings.Join(flags, " "), strings.Join(libs, " "), e.cc.id, e.cpu.Flags)
-	path, hit, err := e.cache.get("graph", k, func(dir, out string) error {
-		return e.cc.build(dir, p.Shards, flags, libs, out)
-	})
+	want := codecache.Request{
+		Kind: "graph", Parts: []string{
+			strings.Join(p.Shards, "\x00"), strings.Join(flags, " "), strings.Join(libs, " "), e.cc.id, e.cpu.Flags,
+		},
+		Build: func(dir, out string) error { return e.cc.build(dir, p.Shards, flags, libs, out) },
+		Load: func(path string) error {
+			lib, err := dlopen(path)
+			if err != nil {
+				return err
+			}
+			if x.entry, err = dlsym(lib, p.Entry); err != nil {
+				dlclose(lib)
+				return err
+			}
+			runtime.AddCleanup(x, dlclose, lib)
+			return nil
+		},
+	}
+	hit, err := e.cache.Load(want)
 	if err != nil {
 		return fmt.Errorf("inductor: compiling %s: %w", p.Name, err)
 	}
@@ -190,15 +206,21 @@ func (e *engine) load(x *executable, r *tracer.Request) error {
 		if hit {
 			name = "fx_graph_cache_hit"
 		}
-		r.Log.Emit(logs.Text(r.ID, name, fmt.Sprintf(`{"key": %q, "path": %q}`, k, path)))
+		r.Log.Emit(logs.Text(r.ID, name, fmt.Sprintf(`{"key": %q, "path": %q}`, want.Name(), e.cache.Path(&want))))
 	}
-	lib, err := dlopen(path)
-	if err != nil {
-		return err
-	}
-	runtime.AddCleanup(x, dlclose, lib)
 	x.rt = e.rt
 	x.graph = cstring(p.Name)
-	x.entry, err = dlsym(lib, p.Entry)
-	return err
+	return nil
+}
+
+// openCache opens the cache that the configuration names, else the user's.
+func (s *Set) openCache() (*codecache.Cache, error) {
+	dir := s.cfg.CacheDir
+	if dir == "" {
+		var err error
+		if dir, err = codecache.DefaultDir(); err != nil {
+			return nil, err
+		}
+	}
+	return codecache.Open(dir, s.cfg.CacheLimit, s.warnOnce)
 }

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"unsafe"
+
+	"tcdbg/backends/codecache"
 )
 
 // runtimeFiles hold the library's text; runtimeText puts them in their order.
@@ -52,13 +54,20 @@ var runtimes struct {
 func (e *engine) loadRuntime() (*runtimeLib, error) {
 	text := runtimeText()
 	flags := append([]string{fmt.Sprintf("-DTC_LANES=%d", e.lanes)}, runtimeFlags...)
-	k := key(text, strings.Join(flags, " "), e.cc.id, e.cpu.Flags)
-	path, _, err := e.cache.get("runtime", k, func(dir, out string) error {
-		return e.cc.build(dir, []string{text}, flags, nil, out)
+	var lib *runtimeLib
+	_, err := e.cache.Load(codecache.Request{
+		Kind: "runtime", Parts: []string{text, strings.Join(flags, " "), e.cc.id, e.cpu.Flags},
+		Build: func(dir, out string) error { return e.cc.build(dir, []string{text}, flags, nil, out) },
+		Load: func(path string) (err error) {
+			lib, err = e.runtimeAt(path)
+			return err
+		},
 	})
-	if err != nil {
-		return nil, err
-	}
+	return lib, err
+}
+
+// runtimeAt is the library at path, which is started when it is loaded first.
+func (e *engine) runtimeAt(path string) (*runtimeLib, error) {
 	runtimes.Lock()
 	defer runtimes.Unlock()
 	if r := runtimes.byPath[path]; r != nil {

@@ -14,13 +14,14 @@ import (
 
 // Config is what the backends of a process share.
 type Config struct {
-	CC        string    // C compiler; empty: $CC, then cc, gcc, clang; "none": the interpreter
-	CacheDir  string    // compiled code; empty: $XDG_CACHE_HOME/tcdbg
-	FaultPage string    // file that a faulting kernel reports to; empty: none
-	Threads   int       // of the kernels' pool; 0: as many as the process may use
-	Lanes     int       // float32 elements in a vector; 0: what the CPU has
-	Trap      string    // for tests: "KERNEL" or "KERNEL,pool" faults on purpose; empty: $TCDBG_TRAP_KERNEL
-	Stderr    io.Writer // for warnings; nil: os.Stderr
+	CC         string    // C compiler; empty: $CC, then cc, gcc, clang; "none": the interpreter
+	CacheDir   string    // compiled code, an absolute path; empty: $XDG_CACHE_HOME/tcdbg or ~/.cache/tcdbg
+	CacheLimit int64     // bytes; 0: codecache.DefaultLimit
+	FaultPage  string    // file that a faulting kernel reports to; empty: none
+	Threads    int       // of the kernels' pool; 0: as many as the process may use
+	Lanes      int       // float32 elements in a vector; 0: what the CPU has
+	Trap       string    // for tests: "KERNEL" or "KERNEL,pool" faults on purpose; empty: $TCDBG_TRAP_KERNEL
+	Stderr     io.Writer // for warnings; nil: os.Stderr
 }
 
 // Set is the backends of one process.

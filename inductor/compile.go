@@ -259,7 +259,7 @@ func (c *compiler) show() (int, error) {
 	c.logged(c.out.Provenance)
 	c.opt.Log.Emit(logs.Out{
 		Kind: "inductor_output_code", ID: c.opt.ID, Payload: []byte(c.out.Wrapper),
-		Meta: map[string]string{"filename": c.out.Entry + targets[0].ext},
+		Meta: map[string]string{"filename": "tc_entry_" + graph.Word(c.plan.Name) + targets[0].ext},
 	})
 	for _, t := range targets[1:] {
 		c.logged(c.shown(&t))

@@ -61,6 +61,12 @@ type Request struct {
 	Load func(path string) error
 }
 
+// Path is where the entry of a request is, or would be.
+func (c *Cache) Path(r *Request) string { return filepath.Join(c.dir, r.Name()) }
+
+// Dir is the folder.
+func (c *Cache) Dir() string { return c.dir }
+
 // Load loads what is asked for from the cache, or builds it. An entry that does not hold
 // what it should, or that cannot be loaded, is deleted and built again. What cannot be
 // loaded just after it was built is an error, and is not kept.

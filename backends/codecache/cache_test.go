@@ -46,7 +46,7 @@ func (c *tried) get(text string) (hit bool, err error) {
 		Kind: "graph", Parts: []string{text},
 		Build: func(_, out string) error {
 			c.builds.Add(1)
-			return os.WriteFile(out, []byte("code of "+text), 0o600)
+			return errors.Join(os.WriteFile(out, []byte("code of "+text), 0o600), os.Chmod(out, 0o777)) // as under umask 0
 		},
 		Load: func(path string) error {
 			got, err := os.ReadFile(path)
@@ -66,8 +66,7 @@ func (c *tried) want(text string, hit bool) {
 }
 
 func (c *tried) path(text string) string {
-	r := Request{Kind: "graph", Parts: []string{text}}
-	return filepath.Join(c.dir, r.Name())
+	return c.Path(&Request{Kind: "graph", Parts: []string{text}})
 }
 
 // TestEntriesAreShared wants an entry built once, whoever asks for it.

@@ -52,7 +52,7 @@ func (c *Cache) seal(path string, sum [32]byte) (size int64, err error) {
 	content = append(append(content, magic...), sum[:]...)
 	all := sha256.Sum256(content)
 	content = append(content, all[:]...)
-	return int64(len(content)), c.root.WriteFile(path, content, 0o600)
+	return int64(len(content)), errors.Join(c.root.WriteFile(path, content, 0o600), c.root.Chmod(path, 0o600))
 }
 
 var errDamaged = errors.New("its bytes are not those that were written")

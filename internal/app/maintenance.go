@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tcdbg/backends"
+	"tcdbg/backends/codecache"
 )
 
 // This file is the commands around runs and the installation: runs, doctor, init.
@@ -180,8 +181,8 @@ func (s *session) doctor() error {
 	)
 	root, err := runsRoot()
 	line(err == nil && writable(root), "run folder", root, "cannot be written: set XDG_STATE_HOME")
-	cache, err := cacheRoot()
-	line(err == nil && writable(cache), "cache", cache, "cannot be written: set XDG_CACHE_HOME; kernels are recompiled in every run")
+	cache, err := codecache.DefaultDir()
+	line(err == nil && writable(cache), "cache", cache, "cannot be used: set XDG_CACHE_HOME to a folder of your own; until then graphs run in the interpreter, which is slower")
 	term := os.Getenv("TERM")
 	tty := s.onTerminal()
 	line(
@@ -226,11 +227,6 @@ func cpuFlags() string {
 		return ""
 	}
 	return ", " + strings.Join(found, " ")
-}
-
-func cacheRoot() (string, error) {
-	dir, err := os.UserCacheDir()
-	return filepath.Join(dir, "tcdbg"), err
 }
 
 // writable reports whether files can be made in a folder, which need not exist

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"tcdbg/graph"
 	"tcdbg/inductor/codegen"
 	"tcdbg/inductor/ir"
 	"tcdbg/inductor/plan"
@@ -180,7 +179,7 @@ func (m *module) Build() *codegen.Build { return m.build }
 
 // link writes the entry function and puts the translation units together.
 func (m *module) link() {
-	b := &codegen.Build{Entry: "tc_entry_" + graph.Word(m.plan.Name), Lanes: m.Lanes}
+	b := &codegen.Build{Entry: "tc_entry", Lanes: m.Lanes}
 	segments := m.segments()
 	for i, pre := range m.preludes {
 		head := pre.Text()
@@ -191,7 +190,7 @@ func (m *module) link() {
 		}
 		b.Heads = append(b.Heads, head)
 		b.Libm = b.Libm || pre.Libm()
-		b.Shards = append(b.Shards, text)
+		b.Shards = append(b.Shards, withoutComments(text))
 	}
 	b.Sizes = m.sizes
 	m.build = b
