@@ -3,19 +3,26 @@ package backends
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // compiler is a C compiler of the machine.
 type compiler struct {
-	path string
-	id   string // changes when the compiler does
+	path  string
+	id    string // changes when the compiler does
+	guard guard
+	limit time.Duration // of one run
 }
+
+// compileLimit is how long a compiler may take for one unit: more is a hang.
+const compileLimit = 10 * time.Minute
 
 // findCompiler looks for want, else for $CC, cc, gcc and clang. The error says
 // what was looked for.
@@ -34,7 +41,7 @@ func findCompiler(want string) (*compiler, error) {
 			tried = append(tried, n)
 			continue
 		}
-		return &compiler{path: path, id: fileID(path)}, nil
+		return &compiler{path: path, id: fileID(path), limit: compileLimit}, nil
 	}
 	return nil, fmt.Errorf("no C compiler (%s)", strings.Join(append(tried, "$CC"), ", "))
 }
@@ -104,7 +111,7 @@ func (c *compiler) build(dir string, units []string, flags, libs []string, out s
 		}
 	}
 	if len(files) > 1 {
-		if err := c.objects(files, flags); err != nil {
+		if err := c.objects(dir, files, flags); err != nil {
 			return err
 		}
 		for i, f := range files {
@@ -113,16 +120,16 @@ func (c *compiler) build(dir string, units []string, flags, libs []string, out s
 		flags = nil
 	}
 	args := append(append(append(append([]string{}, flags...), linkFlags...), files...), "-o", out)
-	return c.run(append(args, libs...))
+	return c.run(dir, append(args, libs...))
 }
 
-func (c *compiler) objects(files, flags []string) error {
+func (c *compiler) objects(dir string, files, flags []string) error {
 	errs := make([]error, len(files))
 	var wg sync.WaitGroup
 	for i, f := range files {
 		wg.Go(func() {
 			args := append(append([]string{}, flags...), "-pipe", "-fPIC", "-c", f, "-o", f[:len(f)-1]+"o")
-			errs[i] = c.run(args)
+			errs[i] = c.run(dir, args)
 		})
 	}
 	wg.Wait()
@@ -134,16 +141,49 @@ func (c *compiler) objects(files, flags []string) error {
 	return nil
 }
 
-func (c *compiler) run(args []string) error {
-	var out bytes.Buffer
-	cmd := exec.Command(c.path, args...)
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Run(); err != nil {
-		text := out.String()
-		if len(text) > 4000 {
-			text = text[:4000] + "..."
-		}
-		return fmt.Errorf("%s: %w\n%s", filepath.Base(c.path), err, text)
+// run runs the compiler, whose temporary files are in dir.
+func (c *compiler) run(dir string, args []string) error {
+	var out output
+	cmd, err := c.begin(dir, args, &out)
+	if err != nil {
+		return fmt.Errorf("%s: %w", filepath.Base(c.path), err)
+	}
+	hung := time.AfterFunc(c.limit, func() { c.guard.kill(cmd.Process) })
+	err = cmd.Wait()
+	switch {
+	case !hung.Stop():
+		return fmt.Errorf("%s: no end after %v", filepath.Base(c.path), c.limit)
+	case err != nil:
+		return fmt.Errorf("%s: %w\n%s", filepath.Base(c.path), err, strings.TrimSpace(out.String()))
 	}
 	return nil
+}
+
+// begin starts the compiler in the group of the guard, or, where somebody has ended that,
+// in the group of another.
+func (c *compiler) begin(dir string, args []string, out io.Writer) (*exec.Cmd, error) {
+	for first := true; ; first = false {
+		cmd := exec.Command(c.path, args...)
+		cmd.Env = append(os.Environ(), "TMPDIR="+dir)
+		cmd.Stdout, cmd.Stderr = out, out
+		cmd.SysProcAttr = c.guard.attributes()
+		cmd.WaitDelay = time.Second // what it has started may hold the pipe open
+		err := cmd.Start()
+		if err == nil || !first {
+			return cmd, err
+		}
+		c.guard.end()
+	}
+}
+
+// output keeps the beginning of what a compiler says.
+type output struct{ bytes.Buffer }
+
+const outputKept = 4000
+
+func (o *output) Write(p []byte) (int, error) {
+	if room := outputKept - o.Len(); room > 0 {
+		o.Buffer.Write(p[:min(room, len(p))])
+	}
+	return len(p), nil
 }

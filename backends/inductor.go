@@ -72,8 +72,14 @@ func (e *engine) start() (err error) {
 	if e.cc, err = findCompiler(e.set.cfg.CC); err != nil {
 		return err
 	}
+	if e.set.cfg.CompileLimit > 0 {
+		e.cc.limit = e.set.cfg.CompileLimit
+	}
 	if e.cache, err = e.set.openCache(); err != nil {
 		return fmt.Errorf("compiled code is not kept: %w", err)
+	}
+	if g := e.set.cfg.Guard; len(g) > 0 {
+		e.cc.guard.command = append(slices.Clone(g), e.cache.Dir())
 	}
 	e.rt, err = e.loadRuntime()
 	return err

@@ -64,6 +64,9 @@ type Request struct {
 // Path is where the entry of a request is, or would be.
 func (c *Cache) Path(r *Request) string { return filepath.Join(c.dir, r.Name()) }
 
+// Close gives the folder up.
+func (c *Cache) Close() { _ = c.root.Close() }
+
 // Dir is the folder.
 func (c *Cache) Dir() string { return c.dir }
 

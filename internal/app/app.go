@@ -12,6 +12,8 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+
+	"tcdbg/backends"
 )
 
 // Version is the version of this program, as traces and run folders carry it.
@@ -30,10 +32,18 @@ type Process struct {
 // on the way to the program's first line.
 const engineCommand = "engine"
 
+// guardCommand is the same for the process that ends the engine's C compilers when the
+// engine has ended without them.
+const guardCommand = "guard"
+
 // Main runs one command line and returns its exit code.
 func Main(p Process) int {
 	if len(p.Args) == 2 && p.Args[0] == engineCommand {
 		return engineMain(p, p.Args[1])
+	}
+	if len(p.Args) == 2 && p.Args[0] == guardCommand {
+		backends.Guard(p.Stdin, p.Args[1])
+		return 0
 	}
 	s := &session{Process: p}
 	cmd := s.commands()

@@ -117,7 +117,11 @@ func runProgram(cfg EngineConfig, sink logs.Sink, gate *Gate, steps eval.StepLog
 		Stdout: cfg.Stdout, Stderr: cfg.Stderr, Stdin: cfg.Stdin,
 		Args: append([]string{programName(cfg.Paths)}, cfg.Args...),
 	}
-	set := backends.NewSet(backends.Config{FaultPage: cfg.FaultPage, Stderr: cfg.Stderr})
+	bc := backends.Config{FaultPage: cfg.FaultPage, Stderr: cfg.Stderr}
+	if self, err := os.Executable(); err == nil {
+		bc.Guard = []string{self, guardCommand}
+	}
+	set := backends.NewSet(bc)
 	tr := tracer.New(prog, tracer.Config{
 		Sink: sink, Backend: set.Get, DefaultBackend: os.Getenv("TCDBG_BACKEND"), Safe: safePoints(gate), Steps: steps,
 		KernelTimes: set.KernelTimes, Note: set.Note,
