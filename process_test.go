@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -221,5 +223,106 @@ func TestTlparse(t *testing.T) {
 		if m, _ := filepath.Glob(filepath.Join(out, "-_0_0_0", want)); len(m) != 1 {
 			t.Errorf("%d files %s", len(m), want)
 		}
+	}
+}
+
+// TestCompilerFailure wants a program whose graphs cannot be compiled to end as it would,
+// with its results, and the failure with the compiler's words in the report.
+func TestCompilerFailure(t *testing.T) {
+	cc, err := exec.LookPath("cc")
+	if err != nil {
+		t.Skip("no C compiler: its failure is not tested")
+	}
+	script := filepath.Join(t.TempDir(), "cc")
+	text := "#!/bin/sh\ncase \"$*\" in *TC_LANES*) exec " + cc + " \"$@\";; esac\necho unit0.c:7: no such thing >&2; exit 1\n"
+	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s := newSession(t, "CC="+script)
+	out, errs, code := s.run(t, "run", "--plain", program(t, sinProgram))
+	if code != 0 || out != "tensor([1.8415, 1.8415])\n" || strings.Count(errs, "runs in the interpreter") != 1 {
+		t.Errorf("exit code %d, output %q, errors %q", code, out, errs)
+	}
+	report, _, _ := s.run(t, "report", "last")
+	for _, want := range []string{"FAILURES: 1", "compiling __compiled_fn_0: cc: exit status 1", "unit0.c:7: no such thing"} {
+		if !strings.Contains(report, want) {
+			t.Errorf("the report lacks %q:\n%s", want, report)
+		}
+	}
+}
+
+const sinProgram = `package main
+
+import (
+	"fmt"
+
+	"tcdbg/torch"
+)
+
+func main() {
+	f := torch.Compile(func(x *torch.Tensor) *torch.Tensor { return x.Sin().Add(1) })
+	fmt.Println(f(torch.Ones(2)))
+}
+`
+
+// TestNothingOutlivesTheEngine kills viewer or engine while a C compiler runs, which has
+// started another process, and wants none of them and no build folder left.
+func TestNothingOutlivesTheEngine(t *testing.T) {
+	if _, err := os.Stat("/proc/self/cmdline"); err != nil {
+		t.Skip("no /proc: processes are not found")
+	}
+	script := filepath.Join(t.TempDir(), "slow-cc")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\nsh -c 'sleep 60; : "+script+"' &\nwait\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, how := range []os.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGHUP} {
+		for _, who := range []string{"run", "engine"} {
+			s := newSession(t, "CC="+script)
+			cmd := s.command("run", "--plain", program(t, sinProgram))
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			until(t, "a compiler", func() bool { return len(naming(script)) >= 2 })
+			victims := []int{cmd.Process.Pid}
+			if who == "engine" {
+				victims = naming(s.bin + "\x00engine\x00" + s.state)
+			}
+			for _, pid := range victims {
+				if p, err := os.FindProcess(pid); err == nil {
+					_ = p.Signal(how)
+				}
+			}
+			until(t, "the end of all compilers after "+how.String()+" to "+who, func() bool { return len(naming(script)) == 0 })
+			until(t, "the end of all build folders", func() bool {
+				left, _ := filepath.Glob(filepath.Join(s.cache, "tcdbg/build-*"))
+				return len(left) == 0
+			})
+			_ = cmd.Wait()
+		}
+	}
+}
+
+// naming are the processes in whose command line a text is, this one left out.
+func naming(text string) []int {
+	var out []int
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, f := range files {
+		line, err := os.ReadFile(f)
+		pid, perr := strconv.Atoi(filepath.Base(filepath.Dir(f)))
+		if err == nil && perr == nil && pid != os.Getpid() && bytes.Contains(line, []byte(text)) {
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
+// until waits for something that must come.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !ok(); {
+		if time.Now().After(end) {
+			t.Fatalf("%s did not come", what)
+		}
+		time.Sleep(10 * time.Millisecond)
 	}
 }

@@ -153,8 +153,10 @@ func (c *compiler) run(dir string, args []string) error {
 	switch {
 	case !hung.Stop():
 		return fmt.Errorf("%s: no end after %v", filepath.Base(c.path), c.limit)
+	case err != nil && out.Len() == 0:
+		return fmt.Errorf("%s: %w", filepath.Base(c.path), err)
 	case err != nil:
-		return fmt.Errorf("%s: %w\n%s", filepath.Base(c.path), err, strings.TrimSpace(out.String()))
+		return fmt.Errorf("%s: %w:\n%s", filepath.Base(c.path), err, strings.TrimSpace(out.String()))
 	}
 	return nil
 }

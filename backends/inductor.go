@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"tcdbg/aot"
 	"tcdbg/backends/codecache"
@@ -32,6 +33,8 @@ type engine struct {
 	cache *codecache.Cache
 	rt    *runtimeLib
 	err   error // why there is no compiler or no runtime library
+
+	failure sync.Once // a graph's code could not be made or loaded
 }
 
 // engine starts the engine on first use.
@@ -155,7 +158,22 @@ func (e *engine) compile(g *graph.Graph, r *tracer.Request, opt inductor.Options
 		return x, nil
 	}
 	defer phase(r, phaseCC)()
-	return x, e.load(x, r)
+	if err := e.load(x, r); err != nil {
+		e.failed(x, r, err)
+	}
+	return x, nil
+}
+
+// failed leaves a graph to the interpreter, because its code could not be made or loaded.
+// The first such graph of a process is told, the trace has each.
+func (e *engine) failed(x *executable, r *tracer.Request, err error) {
+	e.failure.Do(func() {
+		e.set.warnOnce("%s\n%s runs in the interpreter, which is slower; the report lists further graphs",
+			firstLines(err.Error(), 5), x.prog.Name)
+	})
+	if r.Log != nil {
+		r.Log.Emit(logs.Artifact(r.ID, logs.CompilerFailure{Graph: x.prog.Name, Error: err.Error()}))
+	}
 }
 
 // checkMode refuses what is not honoured.
@@ -217,6 +235,12 @@ func (e *engine) load(x *executable, r *tracer.Request) error {
 	x.rt = e.rt
 	x.graph = cstring(p.Name)
 	return nil
+}
+
+// firstLines is the beginning of a text.
+func firstLines(text string, n int) string {
+	lines := strings.SplitAfterN(text, "\n", n+1)
+	return strings.TrimRight(strings.Join(lines[:min(n, len(lines))], ""), "\n")
 }
 
 // openCache opens the cache that the configuration names, else the user's.

@@ -107,6 +107,10 @@ func (f *Failure) Details() []string {
 	return out
 }
 
+// CompilerFailed is the type of a failure of the C compiler, or of loading what it made:
+// the graph runs in the interpreter.
+const CompilerFailed = "CompilerFailure"
+
 // OperatorFailed is the code of an operator that could not be run on tensors
 // without data.
 const OperatorFailed = "GB4315"

@@ -263,6 +263,15 @@ type FrameCalls struct {
 	Made     int64 `json:"made"`      // calls of torch.Compile that gave its function, 0: not counted
 }
 
+// CompilerFailure is a graph whose code the C compiler could not make, or whose code could
+// not be loaded: the interpreter runs it.
+type CompilerFailure struct {
+	Graph string `json:"graph"`
+	Error string `json:"error"`
+}
+
+func (CompilerFailure) ArtifactName() (string, int) { return "tcdbg_compiler_failure", 1 }
+
 // Aggregate is written at most ten times a second and once at exit.
 type Aggregate struct {
 	Frames  []FrameCalls `json:"frames"`

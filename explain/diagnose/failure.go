@@ -18,6 +18,10 @@ func FixFailure(fl *explain.Failure, engine string) explain.Fix {
 	if fl.Code == "" && !strings.HasPrefix(engine, "tcdbg") {
 		return explain.Fix{Text: backendAdvice(fl)}
 	}
+	if fl.Type == explain.CompilerFailed {
+		return explain.Fix{Text: "Results are the same, and slower: the interpreter runs this graph. " +
+			"See what the compiler says; tcdbg doctor names the compiler, CC another one."}
+	}
 	return FixBreak(fl.AsBreak(), engine)
 }
 

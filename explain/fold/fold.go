@@ -275,8 +275,8 @@ var handlers = map[string]handler{
 	"tcdbg_guards": tcdbgGuards, "tcdbg_guard_miss": tcdbgMiss, "tcdbg_trace_step": tcdbgStep,
 	"tcdbg_graph_code": tcdbgGraphCode, "tcdbg_pass_step": tcdbgPass, "tcdbg_fusion_step": tcdbgFusion, "tcdbg_schedule": tcdbgSchedule,
 	"tcdbg_memory_plan": tcdbgMemory, "tcdbg_provenance": tcdbgProvenance,
-	"tcdbg_triton_code": tcdbgTarget,
-	"tcdbg_aggregate":   tcdbgAggregate, "tcdbg_state": tcdbgState,
+	"tcdbg_triton_code": tcdbgTarget, "tcdbg_compiler_failure": tcdbgCompilerFailure,
+	"tcdbg_aggregate": tcdbgAggregate, "tcdbg_state": tcdbgState,
 
 	"torch_log": textLog,
 }

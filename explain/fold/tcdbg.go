@@ -430,6 +430,21 @@ func tcdbgAggregate(f *Fold, r *logs.Record) {
 	}
 }
 
+// tcdbgCompilerFailure makes a failure of a graph that the interpreter runs.
+func tcdbgCompilerFailure(f *Fold, r *logs.Record) {
+	var v logs.CompilerFailure
+	if !f.versioned(r, &v) || !r.HasID {
+		return
+	}
+	fr := f.frameOf(r)
+	fl := &explain.Failure{
+		ID: f.id(r), Type: explain.CompilerFailed, Reason: f.intern(v.Error), Frame: fr.Name, Pos: fr.Pos, Seq: r.Seq,
+	}
+	fl.Fix = diagnose.FixFailure(fl, f.engine)
+	f.hold(heldEvent + len(fl.Reason))
+	f.failures = append(f.failures, fl)
+}
+
 func tcdbgState(f *Fold, r *logs.Record) {
 	var v logs.State
 	if !f.versioned(r, &v) {
