@@ -80,7 +80,8 @@ func TestCompilerFailures(t *testing.T) {
 			if len(failures) != 2 || failures[0].Graph != "first" || !strings.Contains(strings.ToLower(failures[1].Error), c.want) {
 				t.Errorf("records: %+v", failures)
 			}
-			if s := said.String(); strings.Count(s, "first runs in the interpreter") != 1 || strings.Contains(s, "second") || strings.Count(s, "\n") > 8 {
+			if s := said.String(); strings.Count(s, "first runs in the interpreter") != 1 || strings.Contains(s, "second") ||
+				strings.Count(s, "\n") > 8 {
 				t.Errorf("it said %q", s)
 			}
 			left, _ := filepath.Glob(filepath.Join(dir, "[gb]*"))

@@ -182,7 +182,16 @@ func (s *session) doctor() error {
 	root, err := runsRoot()
 	line(err == nil && writable(root), "run folder", root, "cannot be written: set XDG_STATE_HOME")
 	cache, err := codecache.DefaultDir()
-	line(err == nil && writable(cache), "cache", cache, "cannot be used: set XDG_CACHE_HOME to a folder of your own; until then graphs run in the interpreter, which is slower")
+	if err == nil {
+		var c *codecache.Cache
+		if c, err = codecache.Open(cache, 0, func(string, ...any) {}); err == nil {
+			c.Close()
+		}
+	}
+	line(
+		err == nil, "cache", cache,
+		fmt.Sprintf("cannot be used (%v): set XDG_CACHE_HOME to a folder of your own; without it graphs are interpreted, slowly", err),
+	)
 	term := os.Getenv("TERM")
 	tty := s.onTerminal()
 	line(
