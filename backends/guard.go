@@ -93,9 +93,7 @@ func Guard(r io.Reader, dir string) {
 	for end := time.Now().Add(2 * time.Second); killGroup() && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
-	if c, err := codecache.Open(dir, 0, func(string, ...any) {}); err == nil {
-		c.Close()
-	}
+	codecache.Sweep(dir)
 }
 
 // killGroup kills what is in this process's group but itself, and reports whether there

@@ -49,6 +49,17 @@ func Open(dir string, limit int64, warn func(format string, args ...any)) (*Cach
 	return c, nil
 }
 
+// Sweep removes what processes that are gone have left in the cache in dir, which it does
+// not make.
+func Sweep(dir string) {
+	root, err := openTrusted(dir)
+	if err != nil {
+		return
+	}
+	defer root.Close()
+	(&Cache{dir: dir, root: root}).sweep()
+}
+
 // Request is compiled code that somebody wants to load.
 type Request struct {
 	Kind string // what the name begins with: graph, runtime

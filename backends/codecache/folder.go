@@ -43,6 +43,20 @@ func openFolder(dir string) (*os.Root, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
+	root, err := openTrusted(dir)
+	if err != nil {
+		return nil, err
+	}
+	probe := fmt.Sprint("probe-", os.Getpid(), "-", time.Now().UnixNano())
+	if err := errors.Join(root.Mkdir(probe, 0o700), root.Remove(probe)); err != nil {
+		root.Close()
+		return nil, err
+	}
+	return root, nil
+}
+
+// openTrusted opens a folder that is there.
+func openTrusted(dir string) (*os.Root, error) {
 	st, err := os.Lstat(dir)
 	if err != nil {
 		return nil, err
@@ -75,15 +89,9 @@ func trusted(root *os.Root, dir string, seen fs.FileInfo) error {
 		return fmt.Errorf("%s belongs to another user", dir)
 	}
 	if st.Mode().Perm() != 0o700 {
-		if err := root.Chmod(".", 0o700); err != nil {
-			return err
-		}
+		return root.Chmod(".", 0o700)
 	}
-	probe := fmt.Sprint("probe-", os.Getpid(), "-", time.Now().UnixNano())
-	if err := root.Mkdir(probe, 0o700); err != nil {
-		return err
-	}
-	return root.Remove(probe)
+	return nil
 }
 
 // mine reports whether a file belongs to the user whom this process acts for.
