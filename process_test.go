@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -324,5 +325,59 @@ func until(t *testing.T, what string, ok func() bool) {
 			t.Fatalf("%s did not come", what)
 		}
 		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// smallDisk runs a command line, "$@", with a file system of so many KB as the folder
+// $SMALL, of which so many are taken.
+const smallDisk = `mount -t tmpfs -o size=$KB"k" none "$SMALL" && head -c "$FILL"k /dev/zero > "$SMALL/fill"; exec "$@"`
+
+// TestFullDisk has the disk of the records, and then that of compiled code, fill up at
+// many places of a run: a program that has begun ends as it would have.
+func TestFullDisk(t *testing.T) {
+	if err := exec.Command("unshare", "-rm", "true").Run(); err != nil {
+		t.Skip("no user namespaces here: a full disk is not tested")
+	}
+	file := program(t, strings.Replace(sinProgram, "fmt.Println(f(torch.Ones(2)))", "fmt.Println(f(torch.Ones(2)))\n\tos.Exit(3)", 1))
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, bytes.Replace(text, []byte("\"fmt\"\n"), []byte("\"fmt\"\n\t\"os\"\n"), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, disk := range []struct {
+		env      string
+		kb, step int
+	}{{"XDG_STATE_HOME", 64, 4}, {"XDG_CACHE_HOME", 400, 40}} {
+		s := newSession(t)
+		if _, _, code := s.run(t, "run", "--plain", file); code != 3 { // fills the cache
+			t.Fatalf("exit code %d on an empty disk", code)
+		}
+		begun := 0
+		for fill := 0; fill < disk.kb; fill += disk.step {
+			small := t.TempDir()
+			cmd := s.command()
+			cmd.Path, cmd.Args = "/bin/sh", nil
+			if cmd.Path, err = exec.LookPath("unshare"); err != nil {
+				t.Fatal(err)
+			}
+			cmd.Args = []string{"unshare", "-rm", "sh", "-c", smallDisk, "sh", s.bin, "run", "--plain", file}
+			cmd.Env = append(cmd.Env, disk.env+"="+small, "SMALL="+small, fmt.Sprint("KB=", disk.kb), fmt.Sprint("FILL=", fill))
+			var out, errs bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &out, &errs
+			_ = cmd.Run()
+			code := cmd.ProcessState.ExitCode()
+			refused := code == 73 && out.Len() == 0 && disk.env == "XDG_STATE_HOME" && strings.Count(errs.String(), "\n") == 1
+			if !refused {
+				begun++
+			}
+			if !refused && (code != 3 || out.String() != "tensor([1.8415, 1.8415])\n") {
+				t.Errorf("%s with %d of %d KB taken: exit code %d, output %q, errors %q", disk.env, fill, disk.kb, code, &out, &errs)
+			}
+		}
+		if begun == 0 {
+			t.Errorf("%s: no program began", disk.env)
+		}
 	}
 }

@@ -36,7 +36,14 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(Main(Process{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Source: source}))
 	}
-	os.Exit(m.Run())
+	state, err := os.MkdirTemp("", "tcdbg-state-")
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv("XDG_STATE_HOME", state) // backups of fixes that tests write
+	code := m.Run()
+	_ = os.RemoveAll(state)
+	os.Exit(code)
 }
 
 // tcdbg prepares a command line, with its runs in state.

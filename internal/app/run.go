@@ -52,14 +52,18 @@ func (s *session) run(f runFlags, argv []string) error {
 	return s.endPlain(c)
 }
 
-// endPlain waits for a child on the inherited streams and takes its code.
+// endPlain waits for a child on the inherited streams and takes its code. What goes wrong
+// with our own records is said, and changes nothing of how the program ended.
 func (s *session) endPlain(c *child) error {
 	e, err := c.waitForwarding()
 	s.code = e.Code
+	if err != nil {
+		fmt.Fprintf(s.Stderr, "tcdbg: %v\n", err)
+	}
 	if e.Crash != "" && e.Code != ExitEngine {
 		fmt.Fprintf(s.Stderr, "tcdbg: %s (run %s)\n", e.Crash, c.run.Info.ID)
 	}
-	return err
+	return nil
 }
 
 // onTerminal reports whether the screens can be shown.

@@ -71,6 +71,9 @@ func (f *feed) Apply(name string, hunks []explain.Hunk) error {
 		return err
 	}
 	w := written{name, path, strings.Join(lines, "\n"), strings.Join(after, "\n"), f.now(), hunks}
+	if err := backUp(path); err != nil {
+		return err
+	}
 	if err := rewriteFile(path, w.after); err != nil {
 		return err
 	}
@@ -147,25 +150,60 @@ func replaceFile(path, text string, st os.FileInfo) error {
 	if err == nil {
 		err = tmp.Chmod(st.Mode().Perm())
 	}
+	if err == nil {
+		err = tmp.Sync()
+	}
 	if cerr := tmp.Close(); err == nil {
 		err = cerr
 	}
 	if err == nil {
 		err = os.Rename(tmp.Name(), path)
 	}
+	if err == nil {
+		err = syncFolder(filepath.Dir(path))
+	}
 	return err
 }
 
+// syncFolder has the names in a folder written to the disk.
+func syncFolder(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Sync()
+}
+
 // overwriteFile writes into the file itself. The new text goes over the old one before
-// the file is cut to its length: at no moment is the file empty.
+// the file is cut to its length: at no moment is the file empty. Where that fails, the old
+// text is put back, which needs no room that the file did not have.
 func overwriteFile(path, text string) error {
+	before, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
-	_, err = file.WriteAt([]byte(text), 0)
+	err = put(file, text)
+	if err != nil {
+		if back := put(file, string(before)); back != nil {
+			err = fmt.Errorf("%w; what it held before is in %s", err, backupsOf(path))
+		}
+	}
+	return errors.Join(err, file.Close())
+}
+
+// put makes text all that a file holds.
+func put(file *os.File, text string) error {
+	_, err := file.WriteAt([]byte(text), 0)
 	if err == nil {
 		err = file.Truncate(int64(len(text)))
 	}
-	return errors.Join(err, file.Close())
+	if err == nil {
+		err = file.Sync()
+	}
+	return err
 }
