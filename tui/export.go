@@ -2,8 +2,6 @@ package tui
 
 import (
 	"fmt"
-	"os/exec"
-	"strconv"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -13,8 +11,7 @@ import (
 	"tcdbg/tui/theme"
 )
 
-// This file is what people take away from the screens: copies, files, pictures, and a
-// line to their editor.
+// This file is what people take away from the screens: copies, files and pictures.
 
 // copy puts a text on the clipboard.
 func (sc *scene) copy(text string) tea.Cmd {
@@ -97,25 +94,6 @@ func (m *Model) writeOut(ext, text string) tea.Cmd {
 	}
 }
 
-// edit opens the selected line in the user's editor.
-func (sc *scene) edit(pos logs.Pos, ok bool) tea.Cmd {
-	switch {
-	case !ok:
-		sc.fail("this row has no source line")
-		return nil
-	case sc.opt.Editor == "":
-		sc.fail("set EDITOR to open " + sc.place(pos))
-		return nil
-	}
-	cmd := editorCommand(sc.opt.Editor, sc.feed.Path(pos.File), pos.Line)
-	return tea.ExecProcess(cmd, func(err error) tea.Msg {
-		if err != nil {
-			return statusMsg{"editor: " + err.Error(), true}
-		}
-		return statusMsg{}
-	})
-}
-
 // pos is the source line that the cursor is on.
 func (p *pane) pos() (logs.Pos, bool) {
 	if s, ok := p.target(); ok && s.Pos.Line > 0 {
@@ -127,24 +105,4 @@ func (p *pane) pos() (logs.Pos, bool) {
 	}
 	pos := r.sel().Pos
 	return pos, pos.Line > 0
-}
-
-// editorCommand is the editor's command line for a place. A path is passed
-// as an argument of its own, never through a shell.
-func editorCommand(editor, path string, line int) *exec.Cmd {
-	args := strings.Fields(editor)
-	base := args[0][strings.LastIndexByte(args[0], '/')+1:]
-	if strings.HasPrefix(path, "-") {
-		path = "./" + path
-	}
-	switch base {
-	case "code", "codium", "cursor", "windsurf":
-		args = append(args, "--goto", path+":"+strconv.Itoa(line))
-	case "subl", "zed", "hx", "helix":
-		args = append(args, path+":"+strconv.Itoa(line))
-	default:
-		args = append(args, "+"+strconv.Itoa(line), path)
-	}
-	cmd := exec.Command(args[0], args[1:]...)
-	return cmd
 }

@@ -184,10 +184,14 @@ func (s *session) pipeStderr(r *Run, env []string) (*os.File, func(), error) {
 // that ended it.
 const maxPrinted = 1 << 20
 
-// dir is where the program of a run was started, "" where there is no run.
+// dir is where the program of a run was started, "" where there is no run. A folder that
+// run.json names by no absolute path is none, and the run's own is taken.
 func (r *Run) dir() string {
 	if r == nil {
 		return ""
+	}
+	if !filepath.IsAbs(r.Info.Dir) {
+		return r.Path
 	}
 	return r.Info.Dir
 }

@@ -351,6 +351,6 @@ func (t *traces) use(r *Run, alone bool) {
 	if !alone {
 		return
 	}
-	t.run, t.root, t.export = r, r.Info.Dir, r.Path
+	t.run, t.root, t.export = r, r.dir(), r.Path
 	t.title = r.Info.title()
 }
