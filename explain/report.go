@@ -250,6 +250,7 @@ type Recompile struct {
 	Call     int64 // 1-based number of the frame's call, 0: unknown
 	Failures []GuardFailure
 	Complete bool // Failures has every guard that failed, else the first of each entry
+	Older    int  // entries that failed, too, whose guards the trace does not list
 	Fix      Fix
 	Raw      []string
 	Seq      int64 // of the record that tells the reason, 0: none

@@ -106,6 +106,9 @@ type GuardMiss struct {
 	Call     int64          `json:"call"` // 1-based number of the frame's call
 	Failures []GuardFailure `json:"failures"`
 	Limit    bool           `json:"limit"` // no further compile: the frame runs eagerly
+	// Older is how many entries there were whose failures are not listed: those made
+	// before the listed ones.
+	Older int `json:"older,omitempty"`
 }
 
 func (GuardMiss) ArtifactName() (string, int) { return "tcdbg_guard_miss", 1 }

@@ -3,6 +3,7 @@ package tracer
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,16 +18,23 @@ import (
 // This file is what happens when no cache entry fits: the failed guards are reported, and
 // what changed is dynamic in the next one.
 
-// logMiss writes why no entry of a frame fits: every failing guard of every
-// entry.
+// missWindow is how many entries, the newest, a miss looks at: with all of them, a
+// function that is compiled thousands of times would take quadratic time and space.
+const missWindow = 16
+
+// newest are the entries that a miss looks at.
+func newest(old []*replay.Entry) []*replay.Entry { return old[max(0, len(old)-missWindow):] }
+
+// logMiss writes why no entry of a frame fits: every failing guard of each of the newest
+// entries.
 func (t *Tracer) logMiss(fc *frameCache, id logs.CompileID, fs []*host.Frame, old []*replay.Entry, limit bool) {
-	miss := logs.GuardMiss{Call: fc.calls.Load(), Limit: limit}
+	miss := logs.GuardMiss{Call: fc.calls.Load(), Limit: limit, Older: len(old) - len(newest(old))}
 	var reasons []string
-	for i := len(old) - 1; i >= 0; i-- { // newest first, as PyTorch lists them
-		fails := guard.Failures(old[i].ID.Compile, old[i].Guards, guard.NewAddresses(t.in, fs, old[i].Sources))
+	for _, entry := range slices.Backward(newest(old)) { // newest first, as PyTorch lists them
+		fails := guard.Failures(entry.ID.Compile, entry.Guards, guard.NewAddresses(t.in, fs, entry.Sources))
 		miss.Failures = append(miss.Failures, fails...)
 		if len(fails) > 0 {
-			reasons = append(reasons, fmt.Sprintf("%d/%d: %s", fc.id, old[i].ID.Compile, fails[0].Message))
+			reasons = append(reasons, fmt.Sprintf("%d/%d: %s", fc.id, entry.ID.Compile, fails[0].Message))
 		}
 	}
 	body, _ := json.MarshalIndent(reasons, "", "")
@@ -73,13 +81,13 @@ func (c *Compiled) miss(th *host.Thread, fc *frameCache, frames []*host.Frame, i
 	return false
 }
 
-// learnDynamic records which sizes and numbers differ from those of earlier entries;
+// learnDynamic records which sizes and numbers differ from those of the newest entries;
 // they become symbolic in the next one (automatic dynamic shapes).
 func (c *Compiled) learnDynamic(th *host.Thread, fc *frameCache, frames []*host.Frame, old []*replay.Entry) {
 	if c.opts.dynamic == dynamicNever {
 		return
 	}
-	for _, s := range old {
+	for _, s := range newest(old) {
 		a := guard.NewAddresses(th.In, frames, s.Sources)
 		for _, was := range s.Seen {
 			p := a.At(was.Src)

@@ -158,7 +158,7 @@ func tcdbgMiss(f *Fold, r *logs.Record) {
 		rc = &explain.Recompile{Compile: &c.Compile, Seq: r.Seq}
 		c.Recompile = rc
 	}
-	rc.Call = v.Call
+	rc.Call, rc.Older = v.Call, v.Older
 	rc.Failures, rc.Complete = nil, true
 	for _, g := range v.Failures {
 		fail := explain.ParseReason(g.Message)

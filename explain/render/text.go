@@ -365,7 +365,7 @@ func (t *TextWriter) functionRecompiles(list []*explain.Recompile) {
 			continue
 		}
 		g := rc.Failures[0]
-		t.line("    [%s] %s%s%s", idText(rc.Compile.ID), explain.FailureText(&g), also(rc.Failures), limit)
+		t.line("    [%s] %s%s%s", idText(rc.Compile.ID), explain.FailureText(&g), also(rc), limit)
 		if g.Pos.File != "" && (g.Pos.Code != "" || !diagnose.ToldByTorch(g.Pos.File)) {
 			t.line("        guard from %s  %s", t.names.Place(g.Pos), explain.ClipText(g.Pos.Code, 80))
 		}
@@ -409,15 +409,16 @@ func fixesOf(list []*explain.Recompile) []string {
 }
 
 // also counts the entries besides the first whose guards failed, each once.
-func also(list []explain.GuardFailure) string {
+func also(rc *explain.Recompile) string {
 	entries := map[string]bool{}
-	for i := range list {
-		entries[list[i].Entry] = true
+	for i := range rc.Failures {
+		entries[rc.Failures[i].Entry] = true
 	}
-	if len(entries) < 2 {
+	n := len(entries) + rc.Older
+	if n < 2 {
 		return ""
 	}
-	return fmt.Sprintf(" (%s failed too)", explain.Count(len(entries)-1, "other entry"))
+	return fmt.Sprintf(" (%s failed too)", explain.Count(n-1, "other entry"))
 }
 
 func (t *TextWriter) failures(r *explain.Report) {
