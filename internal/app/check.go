@@ -134,15 +134,7 @@ func readBaseline(path string) (*gate.Baseline, error) {
 }
 
 func writeBaseline(path string, r *explain.Report) error {
-	file, err := os.Create(path)
-	if err != nil {
-		return fileError("cannot write", path, err, "")
-	}
-	err = gate.WriteBaseline(file, gate.NewBaseline(r))
-	if cerr := file.Close(); err == nil && cerr != nil {
-		err = fileError("cannot write", path, cerr, "")
-	}
-	return err
+	return writeOut(path, func(o *outFile) error { return gate.WriteBaseline(o, gate.NewBaseline(r)) })
 }
 
 // remark says on standard error what a verdict cannot vouch for.

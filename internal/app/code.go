@@ -124,8 +124,8 @@ func (s *session) writeCodeFile(f codeFile, folder string) error {
 		return err
 	}
 	to := filepath.Join(folder, f.name)
-	if err := os.WriteFile(to, []byte(text), 0o644); err != nil {
-		return fileError("cannot write", to, err, "")
+	if err := writeText(to, text); err != nil {
+		return err
 	}
 	note := ""
 	if f.missing != "" {

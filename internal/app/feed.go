@@ -379,11 +379,10 @@ func (f *feed) Rerun() error {
 
 // Export implements tui.Feed.
 func (f *feed) Export(name, text string) (string, error) {
-	path := filepath.Join(f.exportDir, filepath.Base(name))
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		return "", fmt.Errorf("cannot write %s: %s", path, reason(err))
-	}
-	return path, nil
+	f.mu.Lock()
+	dir := f.exportDir
+	f.mu.Unlock()
+	return createNew(dir, filepath.Base(name), text)
 }
 
 // sourceMap maps the beginnings of paths: --source-map from=to.

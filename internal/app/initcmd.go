@@ -38,6 +38,9 @@ tcdbg run needs none of this.`,
 
 func (s *session) initFolder(dir string, force bool) error {
 	to := filepath.Join(dir, torchFolder)
+	if st, err := os.Lstat(filepath.Dir(to)); err == nil && !st.IsDir() {
+		return failf(ExitWrite, "%s is no folder: torch would be unpacked elsewhere", filepath.Dir(to))
+	}
 	if _, err := os.Stat(to); err == nil {
 		if !force {
 			return failf(ExitUsage, "%s exists; --force replaces it", to)
@@ -51,8 +54,8 @@ func (s *session) initFolder(dir string, force bool) error {
 		return err
 	}
 	mod := "module tcdbg\n\ngo 1.26.0\n"
-	if err := os.WriteFile(filepath.Join(to, "go.mod"), []byte(mod), 0o644); err != nil {
-		return fileError("cannot write", filepath.Join(to, "go.mod"), err, "")
+	if err := writeText(filepath.Join(to, "go.mod"), mod); err != nil {
+		return err
 	}
 	path, err := writeGoMod(dir)
 	if err != nil {
@@ -82,8 +85,8 @@ func unpack(src fs.FS, to string) (files int, err error) {
 		if err := os.MkdirAll(filepath.Dir(dst), 0o755); err != nil {
 			return fileError("cannot make", filepath.Dir(dst), err, "")
 		}
-		if err := os.WriteFile(dst, text, 0o644); err != nil {
-			return fileError("cannot write", dst, err, "")
+		if err := writeText(dst, string(text)); err != nil {
+			return err
 		}
 		files++
 		return nil
@@ -107,10 +110,7 @@ func writeGoMod(dir string) (string, error) {
 	default:
 		text = append(append(text, '\n'), need...)
 	}
-	if err := os.WriteFile(path, text, 0o644); err != nil {
-		return path, fileError("cannot write", path, err, "")
-	}
-	return path, nil
+	return path, writeText(path, string(text))
 }
 
 // moduleName is a module path from a folder's name.

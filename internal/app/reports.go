@@ -151,15 +151,7 @@ func (s *session) report(f reportFlags, args []string) error {
 	if f.out == "" || f.out == "-" {
 		return writeReport(s.Stdout, r, t.root, f)
 	}
-	file, err := os.Create(f.out)
-	if err != nil {
-		return fileError("cannot write", f.out, err, "")
-	}
-	err = writeReport(file, r, t.root, f)
-	if cerr := file.Close(); err == nil && cerr != nil {
-		err = fileError("cannot write", f.out, cerr, "")
-	}
-	return err
+	return writeOut(f.out, func(o *outFile) error { return writeReport(o, r, t.root, f) })
 }
 
 // followReport reads what is there and what comes until it is interrupted, and then
