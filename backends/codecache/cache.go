@@ -56,7 +56,7 @@ func Sweep(dir string) {
 	if err != nil {
 		return
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	(&Cache{dir: dir, root: root}).sweep()
 }
 

@@ -27,7 +27,7 @@ func made(parts []string) [32]byte {
 	h := sha256.New()
 	for _, p := range parts {
 		fmt.Fprintf(h, "%d:", len(p))
-		io.WriteString(h, p)
+		_, _ = io.WriteString(h, p)
 	}
 	return [32]byte(h.Sum(nil))
 }

@@ -49,7 +49,7 @@ func openFolder(dir string) (*os.Root, error) {
 	}
 	probe := fmt.Sprint("probe-", os.Getpid(), "-", time.Now().UnixNano())
 	if err := errors.Join(root.Mkdir(probe, 0o700), root.Remove(probe)); err != nil {
-		root.Close()
+		_ = root.Close()
 		return nil, err
 	}
 	return root, nil
@@ -69,7 +69,7 @@ func openTrusted(dir string) (*os.Root, error) {
 		return nil, err
 	}
 	if err := trusted(root, dir, st); err != nil {
-		root.Close()
+		_ = root.Close()
 		return nil, err
 	}
 	return root, nil

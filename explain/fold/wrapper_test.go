@@ -128,7 +128,8 @@ func TestLedBy(t *testing.T) {
 		{
 			"after a break of a function that has returned",
 			&explain.Frame{Name: "torch_dynamo_resume_in_norm_at_5", Pos: posAt("/w/m.py", 5), From: &logs.CompileID{}},
-			[]logs.Pos{main, dumps, encode}, nil, 11, 11,
+			[]logs.Pos{main, dumps, encode},
+			nil, 11, 11,
 		},
 		{"compiled by itself", &explain.Frame{Name: "encode", Pos: encode}, []logs.Pos{encode}, []logs.Pos{main, encode}, 0, 57},
 		{"nothing recorded", &explain.Frame{Name: "encode", Pos: encode}, []logs.Pos{encode}, nil, 0, 0},

@@ -61,8 +61,10 @@ func TestChecksFindWhatIsWrong(t *testing.T) {
 		{"are both at byte 0", func(p *Plan) { p.lives[0].Offset, p.lives[1].Offset = 0, 0 }, (*Plan).CheckArena},
 		{"of an arena of", func(p *Plan) { p.lives[0].Offset = p.Arena }, (*Plan).CheckArena},
 		{"packed once", func(p *Plan) { p.pack(p.IR.Buffers[2]) }, (*Plan).CheckPacks},
-		{"packs two operands", func(p *Plan) { p.IR.Inputs[1].Param = true; p.pack(p.IR.Inputs[1]); p.pack(p.IR.Inputs[1]) },
-			(*Plan).CheckPacks},
+		{
+			"packs two operands", func(p *Plan) { p.IR.Inputs[1].Param = true; p.pack(p.IR.Inputs[1]); p.pack(p.IR.Inputs[1]) },
+			(*Plan).CheckPacks,
+		},
 		{"fewer than 0 bytes", func(p *Plan) { p.traffic.before[1] = 1 << 40 }, (*Plan).CheckTraffic},
 		{"out of order", func(p *Plan) { p.traffic.reads[p.IR.Buffers[2]] = []int{2, 1} }, (*Plan).CheckTraffic},
 		{"runs twice", func(p *Plan) { p.Steps = append(p.Steps, p.Steps[0]) }, (*Plan).CheckSteps},

@@ -37,10 +37,12 @@ func TestMain(m *testing.M) {
 		os.Exit(Main(Process{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Source: source}))
 	}
 	state, err := os.MkdirTemp("", "tcdbg-state-")
+	if err == nil {
+		err = os.Setenv("XDG_STATE_HOME", state) // backups of fixes that tests write
+	}
 	if err != nil {
 		panic(err)
 	}
-	os.Setenv("XDG_STATE_HOME", state) // backups of fixes that tests write
 	code := m.Run()
 	_ = os.RemoveAll(state)
 	os.Exit(code)
