@@ -36,6 +36,8 @@ var layers = []layer{
 	{0, "tracer/breaks", ""},
 	{0, "internal/test/golden", ""},
 	{0, "internal/test/progfuzz", ""},
+	{0, "internal/test/pty", ""},
+	{0, "internal/quietstart", ""},
 	{1, "torch", "ops ops/sym torch/compiler/modes torch/internal/..."},
 	{1, "torch/internal/memory", ""},
 	{1, "torch/internal/simd", ""},
@@ -108,6 +110,7 @@ var thirdParty = map[string]string{
 	"github.com/fsnotify/fsnotify":  "logs/... internal/app/... tui/...",
 	"github.com/ebitengine/purego":  "backends/... inductor/... internal/app/...",
 	"github.com/spf13/cobra":        "internal/app/...",
+	"golang.org/x/sys/":             "internal/test/pty",
 	"github.com/mmcloughlin/avo/":   "cmd/gensimd",
 	"github.com/klauspost/compress": "logs/... explain/... internal/test/golden internal/test/oracle/... cmd/...",
 }

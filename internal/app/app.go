@@ -14,7 +14,11 @@ import (
 	"strings"
 
 	"tcdbg/backends"
+	"tcdbg/internal/quietstart"
 )
+
+// Here everything that this package imports is initialised, and nothing has read or written.
+func init() { quietstart.End() }
 
 // Version is the version of this program, as traces and run folders carry it.
 const Version = "0.1.0"
