@@ -7,7 +7,7 @@ GOLANGCI = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME ?= 30s
 export CGO_ENABLED ?= 0
 
-.PHONY: build run test check lint race bench bench-peers bench-trace fuzz cover generate update-golden conformance oracle advice clean
+.PHONY: build run test check lint race bench bench-peers bench-trace fuzz kill cover generate update-golden conformance oracle advice clean
 
 ## build: the program, as ./tcdbg
 build:
@@ -59,6 +59,10 @@ advice:
 ## fuzz: every fuzz target for FUZZTIME
 fuzz:
 	bash scripts/fuzz.sh $(FUZZTIME)
+
+## kill: the viewer killed a hundred times in a cold build and in a warm run
+kill:
+	TCDBG_KILLS=100 $(GO) test -run TestKills -count 1 -timeout 60m .
 
 ## cover: coverage by package, and build/cover.html
 cover:

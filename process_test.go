@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -299,6 +300,52 @@ func TestNothingOutlivesTheEngine(t *testing.T) {
 				return len(left) == 0
 			})
 			_ = cmd.Wait()
+		}
+	}
+}
+
+// TestKills kills the viewer at any moment of a cold build and of a run that compiled
+// before. $TCDBG_KILLS is how often, 4 times each where it is not set (make kill: 100).
+// Nothing that was started is left, no build folder, and the run can be read.
+func TestKills(t *testing.T) {
+	if _, err := os.Stat("/proc/self/cmdline"); err != nil {
+		t.Skip("no /proc: processes are not found")
+	}
+	rounds := 4
+	if n, err := strconv.Atoi(os.Getenv("TCDBG_KILLS")); err == nil {
+		rounds = n
+	}
+	file := program(t, strings.Replace(sinProgram, "fmt.Println(f(torch.Ones(2)))",
+		"x := torch.Ones(2)\n\tfor range 100000 {\n\t\tx = f(x)\n\t}\n\tfmt.Println(x)", 1))
+	warm := newSession(t)
+	if _, errs, code := warm.run(t, "run", "--plain", file); code != 0 {
+		t.Fatalf("exit code %d: %s", code, errs)
+	}
+	signals := []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGHUP}
+	for i := range 2 * rounds {
+		s, phase, longest := newSession(t), "cold build", 1500
+		if i%2 == 1 {
+			s.cache, phase, longest = warm.cache, "warm run", 300
+		}
+		how := signals[i/2%len(signals)]
+		cmd := s.command("run", "--plain", file)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(rand.IntN(longest)) * time.Millisecond)
+		_ = cmd.Process.Signal(how)
+		_ = cmd.Wait()
+		what := fmt.Sprintf("%s after %v in a %s", file, how, phase)
+		until(t, "the end of all of "+what, func() bool { return len(naming(s.state))+len(naming(s.cache)) == 0 })
+		until(t, "the end of build folders of "+what, func() bool {
+			left, _ := filepath.Glob(filepath.Join(s.cache, "tcdbg/build-*"))
+			return len(left) == 0
+		})
+		if runs, _ := filepath.Glob(filepath.Join(s.state, "tcdbg/runs/*/run.json")); len(runs) == 0 {
+			continue // it was killed before it began
+		}
+		if _, errs, code := s.run(t, "report", "last"); code != 0 {
+			t.Errorf("the report of %s ends with %d: %s", what, code, errs)
 		}
 	}
 }
