@@ -3,6 +3,7 @@ package logs
 import (
 	"errors"
 	"io"
+	"os"
 	"sync"
 )
 
@@ -63,6 +64,29 @@ func (p *piped) Read(b []byte) (int, error) {
 	p.off += int64(n)
 	if errors.Is(err, io.EOF) {
 		err = nil
+	}
+	return n, err
+}
+
+// waitingPipe is a named pipe that is opened when it is read: that waits until somebody
+// writes to it.
+type waitingPipe struct {
+	path string
+	file *os.File
+}
+
+// Read implements io.Reader.
+func (w *waitingPipe) Read(b []byte) (int, error) {
+	if w.file == nil {
+		f, err := os.Open(w.path)
+		if err != nil {
+			return 0, err
+		}
+		w.file = f
+	}
+	n, err := w.file.Read(b)
+	if err != nil {
+		_ = w.file.Close()
 	}
 	return n, err
 }

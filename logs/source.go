@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+
+	"tcdbg/logs/regular"
 )
 
 // This file opens what a user names: plain files, .gz and .zst, standard input
@@ -80,26 +82,32 @@ func rankInName(name string) int {
 	}
 }
 
-func (st *Store) addSource(path string) error {
+// addSource opens a file. One that the user has named may be a pipe of the user's shell, or
+// where it is followed any other; what lies in a folder is a regular file or refused.
+func (st *Store) addSource(path string, named bool) error {
 	src := &source{Source: Source{Path: path, Rank: rankInName(filepath.Base(path))}, names: internTable{}, epochs: map[int]*epochState{}}
 	src.scan.count = &st.count
 	var raw io.Reader
-	if path == "-" {
+	switch {
+	case path == "-":
 		if st.opts.Stdin == nil {
 			return errors.New("-: standard input is not available here")
 		}
 		raw = st.opts.Stdin
-	} else {
-		f, err := os.Open(path)
+	case named && st.opts.Follow && regular.Pipe(path):
+		raw = &waitingPipe{path: path}
+	default:
+		open := regular.Open
+		if named {
+			open = regular.OpenNamed
+		}
+		f, err := open(path)
 		if err != nil {
 			return err
 		}
 		info, err := f.Stat()
 		if err == nil {
 			src.base = yearStart(info.ModTime())
-			if info.IsDir() {
-				return errors.Join(fmt.Errorf("%s: is a folder", path), f.Close())
-			}
 			st.total.Add(info.Size())
 		}
 		raw = f

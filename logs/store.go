@@ -84,7 +84,7 @@ func (st *Store) addPath(p string) (added int, err error) {
 		if len(st.sources) >= 1<<16-1 {
 			return added, fmt.Errorf("%s: too many files", p)
 		}
-		if err := st.addSource(f); err != nil {
+		if err := st.addSource(f, f == p); err != nil {
 			return added, err
 		}
 		st.known[f] = true

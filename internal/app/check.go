@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"tcdbg/explain/gate"
 	"tcdbg/explain/render"
 	"tcdbg/logs/printable"
+	"tcdbg/logs/regular"
 )
 
 // This file is `tcdbg check`: limits and baselines for a project's CI.
@@ -117,16 +119,19 @@ func (s *session) runForeign(argv []string) ([]string, error) {
 	return []string{r.Path}, nil
 }
 
+// maxBaseline is how much of a baseline is read: some hundred thousand breaks.
+const maxBaseline = 64 << 20
+
 func readBaseline(path string) (*gate.Baseline, error) {
 	if path == "" {
 		return nil, nil
 	}
-	file, err := os.Open(path)
+	file, err := regular.OpenNamed(path)
 	if err != nil {
 		return nil, fileError("cannot read", path, err, "--write-baseline makes one")
 	}
 	defer file.Close()
-	b, err := gate.ReadBaseline(file)
+	b, err := gate.ReadBaseline(io.LimitReader(file, maxBaseline))
 	if err != nil {
 		return nil, failf(ExitData, "%s: %v", path, err)
 	}

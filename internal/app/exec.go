@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tcdbg/logs"
+	"tcdbg/logs/regular"
 )
 
 // This file is `tcdbg exec -- command`: any command, usually Python, with
@@ -203,7 +204,7 @@ func (r *Run) printedAtEnd() string {
 	if r == nil || r.Info.Kind != "exec" || r.Info.Code == 0 {
 		return ""
 	}
-	f, err := os.Open(r.file(stderrFile))
+	f, err := regular.Open(r.file(stderrFile))
 	if err != nil {
 		return ""
 	}

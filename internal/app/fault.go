@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"syscall"
+
+	"tcdbg/logs/regular"
 )
 
 // This file is the kernel-fault page: one page of the run folder, mapped
@@ -38,7 +40,7 @@ func newFaultPage(path string) error {
 
 // readFault reads the page; nil when no kernel faulted.
 func readFault(path string) *kernelFault {
-	page, err := os.ReadFile(path)
+	page, err := regular.Read(path, FaultPageSize)
 	if err != nil || len(page) < faultNamesEnd {
 		return nil
 	}

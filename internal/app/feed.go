@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 	"tcdbg/explain/rewrite"
 	"tcdbg/logs"
 	"tcdbg/logs/ctl"
+	"tcdbg/logs/regular"
 	"tcdbg/tui"
 )
 
@@ -304,15 +304,7 @@ const maxSource = 8 << 20
 // Source implements tui.Feed. Names come from traces: only regular files of a
 // source's size are read, and nothing but their lines is shown.
 func (f *feed) Source(name string) ([]string, error) {
-	path := f.Path(name)
-	st, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !st.Mode().IsRegular() || st.Size() > maxSource {
-		return nil, fmt.Errorf("%s: no source file", name)
-	}
-	text, err := os.ReadFile(path)
+	text, err := regular.Read(f.Path(name), maxSource)
 	if err != nil {
 		return nil, err
 	}

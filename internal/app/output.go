@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"tcdbg/logs/regular"
 	"tcdbg/tui"
 )
 
@@ -63,7 +64,7 @@ func pattern(text string) func() *regexp.Regexp {
 func openOutput(r *Run, hide bool) *outputLog {
 	o := &outputLog{open: [2]int{noLine, noLine}, cache: map[int]tui.OutputLine{}}
 	for i, name := range []string{stdoutFile, stderrFile} {
-		f, err := os.Open(r.file(name))
+		f, err := regular.Open(r.file(name))
 		if err != nil {
 			return nil
 		}

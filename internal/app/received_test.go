@@ -1,9 +1,13 @@
 package app
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // This file opens run folders that somebody else wrote.
@@ -40,5 +44,51 @@ func TestReceivedRunHasNoFolderOfOurs(t *testing.T) {
 		if got, want := f.Path("+!id"), filepath.Join(run, "+!id"); got != want || src.run.dir() != run {
 			t.Errorf("dir %q: %q, want %q", dir, got, want)
 		}
+	}
+}
+
+// A run.json, lock, output or fault page that is no regular file is refused at once, and one
+// line says which.
+func TestReceivedSpecialFilesAreRefused(t *testing.T) {
+	good := `{"v":1,"id":"a","kind":"exec","state":"exited","code":1}`
+	for _, name := range []string{infoFile, lockFile, stdoutFile, stderrFile, faultFile} {
+		for _, kind := range []string{"pipe", "zero"} {
+			run := received(t, strings.Replace(good, "exited", map[bool]string{true: "running", false: "exited"}[name == lockFile], 1))
+			path := filepath.Join(run, name)
+			_ = os.Remove(path)
+			err := os.Symlink("/dev/zero", path)
+			if kind == "pipe" {
+				_ = os.Remove(path)
+				err = syscall.Mkfifo(path, 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan error, 1)
+			go func() {
+				src, err := findTraces([]string{run}, false)
+				if err == nil {
+					src.run.printedAtEnd()
+					readFault(src.run.file(faultFile))
+					if o := openOutput(src.run, false); o != nil && name != infoFile && name != lockFile {
+						err = errors.New("its output was opened")
+					}
+				}
+				ended <- err
+			}()
+			select {
+			case err := <-ended:
+				refused := err != nil && strings.Contains(err.Error(), "not a regular file")
+				if refused != (name == infoFile) || err != nil && !refused {
+					t.Errorf("%s, a %s: %v", name, kind, err)
+				}
+			case <-time.After(5 * time.Second):
+				t.Errorf("%s, a %s: it hangs", name, kind)
+			}
+		}
+	}
+	run := received(t, `{"id":"`+strings.Repeat("a", maxInfo)+`"}`)
+	if _, err := findTraces([]string{run}, false); err == nil || !strings.Contains(err.Error(), "larger than 16 MB") {
+		t.Errorf("a run.json of %d MB: %v", maxInfo>>20, err)
 	}
 }

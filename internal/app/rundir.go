@@ -14,6 +14,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"tcdbg/logs/regular"
 )
 
 // This file is the run folder: where it is, what lies in it and who writes
@@ -212,11 +214,14 @@ func (i *RunInfo) title() string {
 	return strings.Join(append(words, i.Args...), " ")
 }
 
+// maxInfo is how large a run.json may be: a command line has at most a few megabytes.
+const maxInfo = 16 << 20
+
 // loadRun reads the run.json of a folder. A run that says it is running but
 // whose viewer and program are gone is reported as Lost, or as Unseen where the
 // program was left running.
 func loadRun(path string) (*Run, error) {
-	text, err := os.ReadFile(filepath.Join(path, infoFile))
+	text, err := regular.Read(filepath.Join(path, infoFile), maxInfo)
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +241,7 @@ func loadRun(path string) (*Run, error) {
 // alive reports whether the run's lock is held: by a viewer, or by a program that
 // was started under one.
 func (r *Run) alive() bool {
-	f, err := os.Open(r.file(lockFile))
+	f, err := regular.Open(r.file(lockFile))
 	if err != nil {
 		return false
 	}

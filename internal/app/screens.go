@@ -16,6 +16,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"tcdbg/logs"
+	"tcdbg/logs/regular"
 	"tcdbg/tui"
 	"tcdbg/tui/theme"
 )
@@ -284,6 +285,8 @@ func findTraces(args []string, awaited bool) (*traces, error) {
 				t.use(r, len(args) == 1)
 				path = r.file(traceFile)
 				t.saved[path] = true
+			} else if refused := new(regular.Error); errors.As(err, &refused) {
+				return nil, failf(ExitData, "%s", shown(refused.Error()))
 			}
 			t.paths = append(t.paths, path)
 			continue
