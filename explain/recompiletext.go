@@ -614,8 +614,8 @@ func classify(left, right, op string, f *GuardFailure) {
 	case strings.HasPrefix(left, "len("):
 		f.Kind = breaks.LengthChanged
 		f.Source = strings.TrimSuffix(strings.TrimPrefix(left, "len("), ")")
-		if f.Expected == right && op != " == " {
-			f.Expected = strings.TrimSpace(op) + " " + PlainSource(right)
+		if f.Expected == "!= "+right && IsNumber(right) && f.Pos.File == "" { // a dict's guard tells what it met: "len(d) != 2"
+			f.Expected = right
 		}
 	case right == "None", right == "nil":
 		f.Kind = breaks.NoneChanged

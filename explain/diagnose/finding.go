@@ -218,6 +218,7 @@ func RecompileFinding(rc *explain.Recompile, x *explain.TraceFacts) *advice.Find
 	}
 	if f.Failed = rc.Compile.Status == explain.Failed && (fl == nil || fl.Type != explain.RecompileError); !f.Failed {
 		numberFacts(f, rc, g, x)
+		f.Partial = f.Partial || askedElsewhere(f, rc, g)
 	}
 	f.NoEntry = noEntry(rc.Compile)
 	if g.Kind == breaks.DictKeyChanged || strings.HasPrefix(g.Expected, "'") || strings.HasPrefix(g.Expected, `"`) {
