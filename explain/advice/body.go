@@ -44,18 +44,97 @@ func breaksElsewhere(f *Finding) bool {
 		"int(", "float(", "bool(", "nonzero(", "unique(", "mask", "print(")
 }
 
+// apart says whether the body of the loop around a finding is worth a function of its own: not
+// where the line at fault is all of it, nor where a turn calls what it is given, for fn in fns: fn(x),
+// of which each has entries of its own, or has it as an index, which a tensor breaks at.
+func apart(f *Finding) bool {
+	lines := loop(f)
+	if lines == nil || !slices.ContainsFunc(lines[1:], func(line string) bool { return !blank(line) }) {
+		return false
+	}
+	for _, target := range targets(lines[0]) {
+		for _, line := range append(lines[1:len(lines):len(lines)], lineAt(f)) {
+			code, _, _ := strings.Cut(line, "#")
+			if called(code, target) || indexed(code, target) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// targets are the names that a for loop gives its elements.
+func targets(header string) []string {
+	names, _, ok := strings.Cut(strings.TrimSpace(header), " in ")
+	names, isFor := strings.CutPrefix(names, "for ")
+	if !ok || !isFor {
+		return nil
+	}
+	return strings.FieldsFunc(names, func(c rune) bool { return c < 128 && !wordByte(byte(c)) })
+}
+
+// called says whether a line calls a name, fn(x).
+func called(code, name string) bool {
+	at := wordAt(code, name)
+	return at >= 0 && (strings.HasPrefix(code[at+len(name):], "(") || called(code[at+len(name):], name))
+}
+
+// indexed says whether a line has a name in an index, x[i].
+func indexed(code, name string) bool {
+	for from := 0; ; {
+		at := wordAt(code[from:], name)
+		if at < 0 {
+			return false
+		}
+		depth := 0
+		for i, c := range code[:from+at] {
+			switch {
+			case c == '[' && (depth > 0 || i > 0 && (wordByte(code[i-1]) || code[i-1] == ']' || code[i-1] == ')')):
+				depth++
+			case c == ']':
+				depth = max(depth-1, 0)
+			}
+		}
+		if depth > 0 {
+			return true
+		}
+		from += at + len(name)
+	}
+}
+
 // LostLoop says what a break within a loop costs more, and what saves that: the body compiled
 // by itself does where nothing else of it breaks, else each of its parts has entries of its own.
 func LostLoop(f *Finding) string {
 	const lost = " A break within a loop leaves the whole function eager: "
-	const apart = "in place of the whole, compile the loop's body as a function of its own"
+	const body = "in place of the whole, compile the loop's body as a function of its own"
 	switch {
 	case loop(f) == nil: // in what a loop calls, or not to be read
-		return lost + apart + ", if nothing else of it breaks."
-	case breaksElsewhere(f):
+		return lost + body + ", if nothing else of it breaks."
+	case breaksElsewhere(f) || !apart(f):
 		return lost + "leave the loop outside of the compiled function."
 	}
-	return lost + apart + "."
+	return lost + body + "."
+}
+
+// computesOn says whether the body of the loop that a line begins goes on with what it computes, and
+// puts nothing into an object, usage[e] += c, which is to stay a number; false where it cannot be read.
+func computesOn(f *Finding) bool {
+	if f.At >= len(f.Body) {
+		return false
+	}
+	lines := 0
+	for _, line := range f.Body[f.At+1:] {
+		switch code, _, _ := strings.Cut(line, "#"); {
+		case blank(line):
+		case depth(line) <= depth(f.Body[f.At]):
+			return lines > 0
+		case keeps(strings.TrimSpace(code)):
+			return false
+		default:
+			lines++
+		}
+	}
+	return lines > 0
 }
 
 func lineAt(f *Finding) string {

@@ -107,8 +107,14 @@ var branches = []Row{
 				f.Code == breaks.DataDependentOperator && has(f.Context, "_local_scalar_dense")
 			return read && opens(f.Line, "for") && reading(f.Line) != ""
 		},
-		Text: say("The loop runs over a tensor's values, or as often as one says: leave the loop outside of the compiled function " +
-			"and compile its body, which is to take tensors (x[i]) rather than indices (x, i): an index may get an entry for each value."),
+		Text: func(f *Finding) string {
+			const outside = "The loop runs over a tensor's values, or as often as one says: leave the loop outside of the compiled function"
+			if !computesOn(f) {
+				return outside + "."
+			}
+			return outside + " and compile its body, which is to take tensors (x[i]) rather than indices (x, i): " +
+				"an index may get an entry for each value."
+		},
 	},
 	{
 		ID: "flag-of-sizes", Kind: Break, Effect: Removes,

@@ -470,7 +470,7 @@ var values = []Row{
 		Text: func(f *Finding) string {
 			return fmt.Sprintf(
 				"the code runs over what %s holds, so there is an entry for each of its lengths or sets of keys: keep these few "+
-					"(pad a list, or pass one tensor)",
+					"(pad a list)",
 				f.Name,
 			)
 		},
