@@ -19,9 +19,8 @@ func TestSizesThatAnotherEntryAsksFor(t *testing.T) {
 		for i := 0; i < len(tensors); i += 2 {
 			root.Children = append(root.Children, &explain.GuardNode{Kind: "TENSOR_MATCH", Source: tensors[i], Text: tensors[i+1]})
 		}
-		c := &explain.Compile{
-			ID: explain.ID{CompileID: logs.CompileID{Compile: len(fr.Compiles)}}, Frame: fr, Guards: &explain.GuardTree{Load: func() *explain.GuardNode { return root }},
-		}
+		c := &explain.Compile{Frame: fr, Guards: &explain.GuardTree{Load: func() *explain.GuardNode { return root }}}
+		c.ID.Compile = len(fr.Compiles)
 		fr.Compiles = append(fr.Compiles, c)
 		return c
 	}
@@ -41,9 +40,8 @@ func TestSizesThatAnotherEntryAsksFor(t *testing.T) {
 			Kind: breaks.SizeChanged, Source: "L['x']", Entry: "0/0", Expected: "32", Actual: "22",
 		}}}
 		compile.Recompile = rc
-		facts := &explain.TraceFacts{Any: true, Symbols: map[explain.ID][]*explain.Symbol{
-			{CompileID: logs.CompileID{Compile: 1}}: {{ID: explain.ID{CompileID: logs.CompileID{Compile: 1}}, Name: "s0", Source: "L['x'].size()[0]"}},
-		}}
+		open := &explain.Symbol{ID: compile.ID, Name: "s0", Source: "L['x'].size()[0]"}
+		facts := &explain.TraceFacts{Any: true, Symbols: map[explain.ID][]*explain.Symbol{compile.ID: {open}}}
 		if f := diagnose.RecompileFinding(rc, facts); f.Partial != c.partial || len(f.Changed) != 1 {
 			t.Errorf("%v, then %v: partial %v, changed %v", c.older, c.newer, f.Partial, f.Changed)
 		}
