@@ -149,7 +149,7 @@ func (st *Store) wire(src *source, raw io.Reader) error {
 		magic, _ = br.Peek(4)
 		in = br
 	}
-	z, err := src.unpack(in, magic)
+	z, err := st.unpack(src, in, magic)
 	if err != nil {
 		return err
 	}
@@ -167,13 +167,23 @@ func (st *Store) wire(src *source, raw io.Reader) error {
 }
 
 // unpack is what in holds where it is an archive, else nil.
-func (src *source) unpack(in io.Reader, magic []byte) (io.Reader, error) {
+func (st *Store) unpack(src *source, in io.Reader, magic []byte) (io.Reader, error) {
+	packed := &counting{from: in}
+	z, err := src.decoder(packed, magic)
+	if z == nil || err != nil {
+		return nil, err
+	}
+	return &unpacking{limits: st.opts.limits, from: z, packed: packed, all: &st.unpacked}, nil
+}
+
+// decoder is that of the archive that in is, nil where it is none.
+func (src *source) decoder(in io.Reader, magic []byte) (io.Reader, error) {
 	ext := strings.ToLower(filepath.Ext(src.Path))
 	switch {
 	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
 		return gzip.NewReader(in)
 	case bytes.HasPrefix(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		z, err := zstd.NewReader(in, zstd.WithDecoderMaxMemory(256<<20), zstd.WithDecoderConcurrency(1))
+		z, err := zstd.NewReader(in, zstd.WithDecoderMaxMemory(maxZstdMemory), zstd.WithDecoderConcurrency(1))
 		if err != nil {
 			return nil, err
 		}
@@ -258,7 +268,7 @@ func (st *Store) peek(src *source) (br *bufio.Reader, head []byte, err error) {
 		return br, head, err
 	}
 	src.pipe.waits = true // should it be one
-	z, err := src.unpack(br, head[:min(4, len(head))])
+	z, err := st.unpack(src, br, head[:min(4, len(head))])
 	if src.pipe.waits = z != nil; z == nil {
 		return br, head, err
 	}

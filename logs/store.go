@@ -24,25 +24,27 @@ type Options struct {
 	Stdin       io.Reader // for "-"
 	SpoolDir    string    // for temporary files, "" for the system's folder
 	SpoolMemory int64     // kept in memory before a temporary file is made; 0: 32 MB
+	limits      limits    // of archives; tests have smaller ones
 }
 
 // Store is an index of the records of all its sources: offsets and what
 // filters need, never payloads. It only grows. Its methods are safe for
 // concurrent use, but only one Read or Follow may run.
 type Store struct {
-	opts    Options
-	paths   []string
-	count   counters
-	total   atomic.Int64
-	mu      sync.RWMutex
-	sources []*source
-	known   map[string]bool
-	entries index
-	kinds   []kindName
-	kindIDs map[string]uint32
-	epochs  map[int]int // rank -> next epoch
-	bad     map[int64]bool
-	wanted  func(*Record) bool
+	opts     Options
+	paths    []string
+	count    counters
+	total    atomic.Int64
+	unpacked atomic.Int64 // bytes of all archives
+	mu       sync.RWMutex
+	sources  []*source
+	known    map[string]bool
+	entries  index
+	kinds    []kindName
+	kindIDs  map[string]uint32
+	epochs   map[int]int // rank -> next epoch
+	bad      map[int64]bool
+	wanted   func(*Record) bool
 }
 
 type kindName struct{ kind, name, raw string }
@@ -55,6 +57,9 @@ const maxKinds = 1 << 16
 func Open(paths []string, o Options) (*Store, error) {
 	if o.SpoolMemory == 0 {
 		o.SpoolMemory = 32 << 20
+	}
+	if o.limits == (limits{}) {
+		o.limits = standardLimits()
 	}
 	st := &Store{
 		opts: o, paths: paths, known: map[string]bool{}, kindIDs: map[string]uint32{}, epochs: map[int]int{},
