@@ -19,7 +19,7 @@ func FixFailure(fl *explain.Failure, engine string) explain.Fix {
 		return explain.Fix{Text: backendAdvice(fl)}
 	}
 	if fl.Type == explain.CompilerFailed {
-		return explain.Fix{Text: "Results are the same, and slower: the interpreter runs this graph. " +
+		return explain.Fix{Text: "The program goes on: the interpreter runs this graph, more slowly. " +
 			"See what the compiler says; tcdbg doctor names the compiler, CC another one."}
 	}
 	return FixBreak(fl.AsBreak(), engine)
