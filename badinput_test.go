@@ -182,7 +182,7 @@ func TestSurroundingsThatFail(t *testing.T) {
 		{"run folder", "$T run $M", []string{"XDG_STATE_HOME=" + file}, 73, "", "set XDG_STATE_HOME to a folder that can be written", 1},
 		{"home", "$T run $M", []string{"XDG_STATE_HOME=", "HOME=" + file}, 73, "", "set XDG_STATE_HOME to a folder that can be written", 1},
 		{"no home", "unset HOME; $T run $M", []string{"XDG_STATE_HOME="}, 73, "", "set XDG_STATE_HOME", 1},
-		{"cache", "$T run $M", []string{"XDG_CACHE_HOME=" + file}, 0, "begins\n[3]\n", "compiled code is kept for this run only", -1},
+		{"cache", "$T run $M", []string{"XDG_CACHE_HOME=" + file}, 0, "begins\n[3]\n", "compiled code is not kept", -1},
 		{"no compiler", "$T run $M", []string{"PATH=/nonexistent", "CC="}, 0, "begins\n[3]\n", "no C compiler", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -106,14 +106,10 @@ func indexed(code, name string) bool {
 // by itself does where nothing else of it breaks, else each of its parts has entries of its own.
 func LostLoop(f *Finding) string {
 	const lost = " A break within a loop leaves the whole function eager: "
-	const body = "in place of the whole, compile the loop's body as a function of its own"
-	switch {
-	case loop(f) == nil: // in what a loop calls, or not to be read
-		return lost + body + ", if nothing else of it breaks."
-	case breaksElsewhere(f) || !apart(f):
+	if loop(f) == nil || breaksElsewhere(f) || !apart(f) { // nil: in what a loop calls, or not to be read
 		return lost + "leave the loop outside of the compiled function."
 	}
-	return lost + body + "."
+	return lost + "in place of the whole, compile the loop's body as a function of its own."
 }
 
 // computesOn says whether the body of the loop that a line begins goes on with what it computes, and

@@ -46,7 +46,7 @@ var calls = []Row{
 		ID: "break-in-loop", Kind: Break, Effect: Removes,
 		Pattern: "a graph break within a loop, which leaves the whole function eager",
 		When:    code(breaks.BreakInLoop),
-		Text:    say("Remove the break inside of the loop, or move the loop's body into a function of its own and compile that."),
+		Text:    say("Remove the break inside of the loop, or leave the loop outside of the compiled function."),
 	},
 	{
 		ID: "backward", Kind: Break, Effect: Removes,

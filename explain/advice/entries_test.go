@@ -50,7 +50,7 @@ func TestABodyThatBreaksIsNotToBeCompiled(t *testing.T) {
 		t.Errorf("several breaks: %q", text)
 	}
 	f.Body, f.At = nil, 0
-	if text := LostLoop(&f); !has(text, "if nothing else of it breaks") {
+	if text := LostLoop(&f); has(text, "body") || !has(text, "leave the loop outside") {
 		t.Errorf("a loop that is not seen: %q", text)
 	}
 }

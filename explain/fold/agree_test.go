@@ -99,7 +99,7 @@ var programFacts = map[string][]programFact{
 		{"GB0170", 31, "br", 1, "branch on a tensor", "torch.where"},
 		{"GB0170", 32, "br", 2, "branch on a tensor", "repairs them, choose with torch.where"}, // nan_to_num
 		{"GB0059", 45, "<listcomp>", 2, "print call", "Print outside"},
-		{"GB7000", 45, "<listcomp>", 1, "inside a loop", "move the loop's body"},
+		{"GB7000", 45, "<listcomp>", 1, "inside a loop", "leave the loop outside"},
 		{"GB0088", 52, "fstr", 1, "exception", "run it without torch.compile"}, // len of an f-string: no error when run
 		{"GB0059", 57, "__setattr__", 1, "print call", "Print outside"},
 		{"GB0291", 66, "logwarn", 1, "logging", "Log outside"},
@@ -112,10 +112,10 @@ var programFacts = map[string][]programFact{
 	},
 	"loops": {
 		{"GB0025", 9, "fl", 1, "explicit graph break", "Remove the call of graph_break"},
-		{"GB7000", 9, "fl", 1, "inside a loop", "move the loop's body"},
+		{"GB7000", 9, "fl", 1, "inside a loop", "leave the loop outside"},
 		{"GB0170", 13, "dl", 2, "branch on a tensor", "compile its body"}, // a while loop has no two sides
 		{"GB0059", 16, "inner", 4, "print call", "Print outside"},
-		{"GB7000", 16, "inner", 3, "inside a loop", "move the loop's body"},
+		{"GB7000", 16, "inner", 3, "inside a loop", "leave the loop outside"},
 		{"GB8977", 24, "noresume", 1, "class defined", ""},
 		{"GB0025", 30, "tr", 1, "explicit graph break", "Remove the call of graph_break"},
 		{"GB0025", 37, "gen", 1, "explicit graph break", "Remove the call of graph_break"},
@@ -149,15 +149,15 @@ var programFacts = map[string][]programFact{
 		{breaks.SizeChanged, 0, "<lambda>", 1, "x dim 0, expected 2, actual 3", "mark_dynamic(x, 0)"},
 	},
 	"varied": {
-		{"GB0124", 18, "masked", 1, "read as a number", "mask what is beyond it"},       // the bound of a slice
-		{"GB0170", 27, "topk_loop", 1, "branch on a tensor", "compile the loop's body"}, // in a loop
-		{"GB7000", 27, "topk_loop", 1, "inside a loop", "move the loop's body"},
+		{"GB0124", 18, "masked", 1, "read as a number", "mask what is beyond it"},      // the bound of a slice
+		{"GB0170", 27, "topk_loop", 1, "branch on a tensor", "leave the loop outside"}, // in a loop
+		{"GB7000", 27, "topk_loop", 1, "inside a loop", "leave the loop outside"},
 		{"GB0291", 47, "out", 1, "logging", "Log outside"},
 		{"GB0291", 1488, "info", 1, "logging", "the call that leads there"}, // of the standard library
 		{"GB0036", 63, "uniq", 1, "data-dependent output shape", "capture_dynamic_output_shape_ops"},
 		{"GB0170", 68, "nanfix", 1, "branch on a tensor", "repairs them, choose with torch.where"},
-		{"GB0170", 88, "early", 1, "branch on a tensor", "compile the loop's body"},
-		{"GB7000", 88, "early", 1, "inside a loop", "move the loop's body"},
+		{"GB0170", 88, "early", 1, "branch on a tensor", "leave the loop outside"},
+		{"GB7000", 88, "early", 1, "inside a loop", "leave the loop outside"},
 		{"GB0363", 103, "seeded", 1, "opaque object", "draw such numbers outside"},
 		{"GB7650", 103, "seeded", 1, "torch.Generator method", "draw such numbers outside"},
 		{"GB0055", 104, "seeded", 1, "put in a graph", "draw such numbers outside"},
