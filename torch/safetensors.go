@@ -12,8 +12,7 @@ import (
 	"tcdbg/ops"
 )
 
-// This file reads and writes safetensors files, byte for byte as the Python
-// package does.
+// This file writes safetensors files, byte for byte as the Python package does.
 
 // safeTypes are the dtypes in the order in which a file stores tensors: the
 // widest first.
@@ -34,103 +33,11 @@ var safeTypes = []struct {
 	{"BOOL", ops.Bool},
 }
 
-// safeEntry is one tensor of the header.
+// safeEntry is one tensor of the header, as it is written.
 type safeEntry struct {
 	DType   string `json:"dtype"`
 	Shape   []int  `json:"shape"`
 	Offsets [2]int `json:"data_offsets"`
-}
-
-// maxSafeHeader is the largest header that the format allows.
-const maxSafeHeader = 100_000_000
-
-// LoadSafetensors reads all tensors of a safetensors file.
-func LoadSafetensors(path string) (map[string]*Tensor, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("safetensors: %w", err)
-	}
-	out, _, err := parseSafetensors(data)
-	if err != nil {
-		return nil, fmt.Errorf("safetensors: %s: %w", path, err)
-	}
-	return out, nil
-}
-
-// SafetensorsMetadata reads the free text of a safetensors file.
-func SafetensorsMetadata(path string) (map[string]string, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("safetensors: %w", err)
-	}
-	_, meta, err := parseSafetensors(data)
-	if err != nil {
-		return nil, fmt.Errorf("safetensors: %s: %w", path, err)
-	}
-	return meta, nil
-}
-
-func parseSafetensors(data []byte) (map[string]*Tensor, map[string]string, error) {
-	if len(data) < 8 {
-		return nil, nil, fmt.Errorf("the header is too small")
-	}
-	n := binary.LittleEndian.Uint64(data)
-	if n > maxSafeHeader || n > uint64(len(data)-8) {
-		return nil, nil, fmt.Errorf("a header of %d bytes does not fit", n)
-	}
-	var header map[string]json.RawMessage
-	if err := json.Unmarshal(data[8:8+n], &header); err != nil {
-		return nil, nil, fmt.Errorf("the header is no JSON: %w", err)
-	}
-	body := data[8+n:]
-	tensors := map[string]*Tensor{}
-	var meta map[string]string
-	for name, raw := range header {
-		if name == "__metadata__" {
-			if err := json.Unmarshal(raw, &meta); err != nil {
-				return nil, nil, fmt.Errorf("metadata: %w", err)
-			}
-			continue
-		}
-		var e safeEntry
-		if err := json.Unmarshal(raw, &e); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", name, err)
-		}
-		t, err := e.tensor(body)
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", name, err)
-		}
-		tensors[name] = t
-	}
-	return tensors, meta, nil
-}
-
-// tensor cuts a tensor out of the body.
-func (e *safeEntry) tensor(body []byte) (*Tensor, error) {
-	i := slices.IndexFunc(safeTypes, func(s struct {
-		name string
-		d    DType
-	},
-	) bool {
-		return s.name == e.DType
-	})
-	if i < 0 {
-		return nil, fmt.Errorf("dtype %q is not supported", e.DType)
-	}
-	d, n := safeTypes[i].d, 1
-	for _, s := range e.Shape {
-		if s < 0 || s > 0 && n > len(body)/s+1 {
-			return nil, fmt.Errorf("shape %v does not fit", e.Shape)
-		}
-		n *= s
-	}
-	from, to := e.Offsets[0], e.Offsets[1]
-	if from < 0 || to < from || to > len(body) || to-from != n*d.Size() {
-		return nil, fmt.Errorf("data_offsets %v do not fit shape %v of %s", e.Offsets, e.Shape, e.DType)
-	}
-	t := newTensor(d, append([]int{}, e.Shape...))
-	copy(t.array.Storage.Bytes(), body[from:to])
-	return t, nil
 }
 
 // SaveSafetensors writes tensors to a safetensors file. Option:

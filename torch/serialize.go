@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -75,16 +74,12 @@ func loadFile(path string, opts []Option) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.Open(path)
+	f, size, err := openSaved(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	return loadArchive(f, info.Size(), locate)
+	return loadArchive(f, size, locate)
 }
 
 // legacyMagic begins what torch.save wrote before it wrote zip files: a pickled
@@ -101,10 +96,9 @@ func loadArchive(r io.ReaderAt, size int64, locate location) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &loader{files: map[string]*zip.File{}, storages: map[string]rawStorage{}, left: size, locate: locate}
-	for _, f := range z.File {
-		_, name, _ := strings.Cut(f.Name, "/")
-		l.files[name] = f
+	l := &loader{storages: map[string]rawStorage{}, locate: locate, left: freeUnpacked + maxUnpacked*size}
+	if l.files, err = archiveFiles(z); err != nil {
+		return nil, err
 	}
 	data, err := l.read("data.pkl")
 	if err == nil {
@@ -124,7 +118,7 @@ type loader struct {
 	files    map[string]*zip.File
 	storages map[string]rawStorage
 	locate   location
-	left     int64 // bytes of the archive that its files may still take
+	left     int64 // bytes to which its files may still unpack
 }
 
 func (l *loader) checkOrder() error {
@@ -136,24 +130,6 @@ func (l *loader) checkOrder() error {
 		err = fmt.Errorf("byte order %q is not supported", order)
 	}
 	return err
-}
-
-func (l *loader) read(name string) ([]byte, error) {
-	f := l.files[name]
-	if f == nil {
-		return nil, fmt.Errorf("the archive has no %s", name)
-	}
-	// Each byte of an archive belongs to one file. One whose files overlap could
-	// hold far more than its size, and deflate packs a thousand to one at best.
-	if l.left -= int64(min(f.CompressedSize64, math.MaxInt64/2)); l.left < 0 {
-		return nil, fmt.Errorf("%s overlaps other files of the archive", name)
-	}
-	r, err := f.Open()
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	return io.ReadAll(r)
 }
 
 // rawStorage is a storage with the dtype that the file gives it, and where it goes.
@@ -188,12 +164,18 @@ func (l *loader) Persistent(id any) (any, error) {
 	if raw.device, err = l.locate(tag); err != nil {
 		return nil, err
 	}
-	b, err := l.read("data/" + key)
+	f, err := l.file("data/" + key)
 	if err != nil {
 		return nil, err
 	}
-	raw.st = memory.NewStorage(len(b))
-	copy(raw.st.Bytes(), b)
+	size := int(f.UncompressedSize64)
+	if n, isInt := t[4].(int); !isInt || n != size/d.Size() {
+		return nil, fmt.Errorf("storage %s has %d bytes, which are not %v elements of %s", key, size, t[4], d)
+	}
+	raw.st = memory.NewStorage(size)
+	if err := unpackInto(f, raw.st.Bytes()[:size]); err != nil {
+		return nil, err
+	}
 	l.storages[key] = raw
 	return raw, nil
 }

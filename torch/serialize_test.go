@@ -82,15 +82,15 @@ func TestSafetensorsRefusals(t *testing.T) {
 		return `{"x":{"dtype":"` + dtype + `","shape":` + shape + `,"data_offsets":` + offsets + `}}`
 	}
 	for want, data := range map[string]string{
-		"the header is too small":                  "abc",
-		"a header of 65535 bytes does not fit":     "\xff\xff\x00\x00\x00\x00\x00\x00{}",
-		"no JSON":                                  file("[}", ""),
-		`dtype "F7" is not supported`:              file(entry("F7", "[]", "[0,0]"), ""),
-		"data_offsets [0 2] do not fit shape [1]":  file(entry("F32", "[1]", "[0,2]"), "ab"),
-		"data_offsets [0 4] do not fit shape [1]":  file(entry("F32", "[1]", "[0,4]"), "ab"),
-		"data_offsets [4 0] do not fit shape [1]":  file(entry("F32", "[1]", "[4,0]"), "abcd"),
-		"shape [4294967296 4294967296] does not f": file(entry("F32", "[4294967296,4294967296]", "[0,0]"), ""),
-		"shape [-1] does not fit":                  file(entry("F32", "[-1]", "[0,4]"), "abcd"),
+		"the header is too small":                               "abc",
+		"a header of 65535 bytes does not fit":                  "\xff\xff\x00\x00\x00\x00\x00\x00{}",
+		"no JSON":                                               file("[}", ""),
+		`dtype "F7" is not supported`:                           file(entry("F7", "[]", "[0,0]"), ""),
+		"data_offsets [0 2] do not fit shape [1]":               file(entry("F32", "[1]", "[0,2]"), "ab"),
+		"the tensors cover 4 bytes of data, and the file has 2": file(entry("F32", "[1]", "[0,4]"), "ab"),
+		"data_offsets [4 0] do not fit shape [1]":               file(entry("F32", "[1]", "[4,0]"), "abcd"),
+		"shape [4294967296 4294967296] does not f":              file(entry("F32", "[4294967296,4294967296]", "[0,0]"), ""),
+		"is no list of whole numbers from 0":                    file(entry("F32", "[-1]", "[0,4]"), "abcd"),
 	} {
 		path := filepath.Join(t.TempDir(), "x")
 		if err := os.WriteFile(path, []byte(data), 0o644); err != nil {
