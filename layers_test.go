@@ -110,7 +110,7 @@ var thirdParty = map[string]string{
 	"github.com/fsnotify/fsnotify":  "logs/... internal/app/... tui/...",
 	"github.com/ebitengine/purego":  "backends/... inductor/... internal/app/...",
 	"github.com/spf13/cobra":        "internal/app/...",
-	"golang.org/x/sys/":             "internal/test/pty",
+	"golang.org/x/sys/":             "internal/test/pty internal/app",
 	"github.com/mmcloughlin/avo/":   "cmd/gensimd",
 	"github.com/klauspost/compress": "logs/... explain/... internal/test/golden internal/test/oracle/... cmd/...",
 }

@@ -1,8 +1,10 @@
 package tui
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,7 +20,8 @@ import (
 
 // This file opens a line in the user's editor. The path comes from a trace, which a stranger
 // may have written: what an editor would take for a command (+!cmd), an option or the name of
-// another machine never gets onto its command line.
+// another machine never gets onto its command line. Below is how the terminal is given away
+// for that, and to the shell that Ctrl-Z goes back to, and is taken again.
 
 // edit opens the selected line in the user's editor.
 func (sc *scene) edit(pos logs.Pos, ok bool) tea.Cmd {
@@ -36,12 +39,7 @@ func (sc *scene) edit(pos logs.Pos, ok bool) tea.Cmd {
 		if err != nil {
 			return statusMsg{err.Error(), true}
 		}
-		return tea.ExecProcess(cmd, func(err error) tea.Msg {
-			if err != nil {
-				return statusMsg{"editor: " + err.Error(), true}
-			}
-			return statusMsg{}
-		})()
+		return tea.ExecProcess(cmd, sc.backAgain("editor: "))()
 	}
 }
 
@@ -126,4 +124,56 @@ func editorWords(editor string) ([]string, error) {
 		return nil, errors.New("EDITOR names no program: " + theme.Clean(editor))
 	}
 	return words, nil
+}
+
+// awayMsg asks that the terminal be given back while do runs.
+type awayMsg struct{ do func() error }
+
+// errand runs a function where Bubble Tea runs commands: with the terminal given back.
+type errand func() error
+
+func (e errand) Run() error          { return e() }
+func (e errand) SetStdin(io.Reader)  {}
+func (e errand) SetStdout(io.Writer) {}
+func (e errand) SetStderr(io.Writer) {}
+
+// suspend stops tcdbg until the shell continues it. The program below runs on.
+func (sc *scene) suspend() tea.Cmd {
+	if sc.opt.Suspend == nil {
+		return nil
+	}
+	return sc.away(sc.opt.Suspend)
+}
+
+// away gives the terminal back, runs do and takes the terminal again.
+func (sc *scene) away(do func() error) tea.Cmd {
+	return tea.Exec(errand(do), sc.backAgain(""))
+}
+
+// backAgain is what follows when the terminal was taken again: Bubble Tea gives the mouse
+// away with it, and leaves that to us.
+func (sc *scene) backAgain(what string) func(error) tea.Msg {
+	return func(err error) tea.Msg {
+		return onUI(func(sc *scene) tea.Cmd {
+			if err != nil {
+				sc.fail(what + err.Error())
+			}
+			if sc.opt.Mouse {
+				return tea.EnableMouseCellMotion
+			}
+			return nil
+		})
+	}
+}
+
+// passOn gives p what others want to do with the terminal, until ctx ends.
+func passOn(ctx context.Context, p *tea.Program, away <-chan func() error) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case do := <-away:
+			p.Send(awayMsg{do})
+		}
+	}
 }

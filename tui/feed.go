@@ -131,6 +131,11 @@ type Options struct {
 	Copy func(text string) error
 	// Poll is how often the feed is asked for a new report.
 	Poll time.Duration
+	// Suspend stops the process until it is continued, with the terminal given back; nil
+	// where that cannot be.
+	Suspend func() error
+	// Away brings what else needs the terminal given back while it runs.
+	Away <-chan func() error
 	// Screen is shown first.
 	First int
 }

@@ -18,6 +18,9 @@ func (m *Model) key(k tea.KeyMsg) tea.Cmd {
 		return m.interrupt()
 	}
 	m.hit = 0
+	if k.String() == "ctrl+z" {
+		return m.sc.suspend()
+	}
 	switch {
 	case m.prompt.on():
 		return m.prompt.key(k)
@@ -80,6 +83,8 @@ func (m *Model) doOutside(a keys.Action) tea.Cmd {
 	switch a {
 	case keys.Quit:
 		return sc.part(a)
+	case keys.Suspend:
+		return sc.suspend()
 	case keys.Pause:
 		return sc.pause()
 	case keys.Step:

@@ -34,6 +34,13 @@ type Model struct {
 	hit     int // Ctrl-C pressed so often
 }
 
+// What is drawn at most: more than any screen shows, and little enough for a terminal that
+// says it has 65535 columns or rows.
+const (
+	maxColumns = 2000
+	maxRows    = 1000
+)
+
 // size is how many cells a terminal has.
 type size struct{ w, h int }
 
@@ -80,7 +87,11 @@ func Start(ctx context.Context, m *Model, opts ...tea.ProgramOption) error {
 	if m.sc.opt.Mouse {
 		opts = append(opts, tea.WithMouseCellMotion())
 	}
-	_, err := tea.NewProgram(m, opts...).Run()
+	p := tea.NewProgram(m, opts...)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go passOn(ctx, p, m.sc.opt.Away)
+	_, err := p.Run()
 	return err
 }
 
@@ -127,7 +138,7 @@ func (m *Model) oneByOne(k tea.KeyMsg) tea.Cmd {
 func (m *Model) handle(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		m.sc.w, m.sc.h = msg.Width, msg.Height
+		m.sc.w, m.sc.h = min(msg.Width, maxColumns), min(msg.Height, maxRows)
 		if m.sc.version > 0 && (size{m.sc.w, m.sc.h}) != m.madeFor && !m.polling {
 			m.polling = true
 			return m.poll()
@@ -148,6 +159,8 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		m.polling = false
 		m.sc.look(m.sc.feed.Run())
 		return m.again(msg.took)
+	case awayMsg:
+		return m.sc.away(msg.do)
 	case onUI:
 		return msg(&m.sc)
 	case statusMsg:

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -84,18 +83,12 @@ func (f *feed) startChild(r *Run, start func(stdin, stdout, stderr *os.File) (*c
 func (s *session) show(f *feed) error {
 	ctx, stop := context.WithCancelCause(context.Background())
 	defer stop(nil)
-	sigs := make(chan os.Signal, 4)
-	signal.Notify(sigs, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
-	defer signal.Stop(sigs)
-	go func() {
-		select {
-		case sig := <-sigs:
-			stop(signalled{sig.(syscall.Signal)})
-		case <-ctx.Done():
-		}
-	}()
+	jobs := newJobControl(ctx, s.Stdin)
+	defer jobs.stop()
+	go jobs.watch(stop)
 	m := tui.New(f, tui.Options{
 		Colour: theme.UseColour(os.Getenv), Mouse: true, Editor: editor(), Poll: pollEvery,
+		Suspend: jobs.suspend, Away: jobs.away,
 		Copy: func(text string) error {
 			_, err := osc52.New(text).WriteTo(s.Stdout)
 			return err

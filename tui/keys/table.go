@@ -31,6 +31,7 @@ const (
 	Help
 	Quit
 	Interrupt
+	Suspend
 	Pause
 	Step
 	Copy
@@ -109,6 +110,7 @@ func rows() []Binding {
 		Bind(Help, "help", "General", 8, "?", "f1"),
 		Bind(Quit, "quit", "General", 9, "q"),
 		Bind(Interrupt, "interrupt the program; twice: stop it and quit", "General", 0, "ctrl+c"),
+		Bind(Suspend, "suspend tcdbg, as the shell does; the program runs on", "General", 0, "ctrl+z"),
 		Bind(View, "table, code, drawing, operators", "Graph", 2, "v").on(Graph),
 		Bind(View, "source, Triton, operators, wrapper", "Kernels", 2, "v").on(Kernels),
 		Bind(Order, "sort: execution order, slowest, most bytes, by name", "Kernels", 4, "o").on(Kernels),

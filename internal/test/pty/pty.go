@@ -176,6 +176,16 @@ func (tt *Terminal) Resize(cols, rows int) {
 	}
 }
 
+// Foreground is the process group that the terminal's keys reach.
+func (tt *Terminal) Foreground() int {
+	tt.t.Helper()
+	group, err := unix.IoctlGetInt(int(tt.master.Fd()), unix.TIOCGPGRP)
+	if err != nil {
+		tt.t.Fatal(err)
+	}
+	return group
+}
+
 // Settings are the terminal's settings now.
 func (tt *Terminal) Settings() Settings {
 	tt.t.Helper()

@@ -1,0 +1,199 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"tcdbg/internal/test/pty"
+)
+
+// This file is the screens on a terminal: whatever ends or stops them, the terminal is
+// given back as it was.
+
+// waits is a program that compiles a function and then waits.
+const waits = `package main
+
+import (
+	"time"
+
+	"tcdbg/torch"
+)
+
+func f(x *torch.Tensor) *torch.Tensor { return x.Sin().Mul(2) }
+
+func main() {
+	torch.Compile(f)(torch.Ones(4))
+	time.Sleep(time.Hour)
+}
+`
+
+// What Bubble Tea writes to take the terminal, and to give it back.
+var (
+	takes = []string{"\x1b[?1049h", "\x1b[?25l", "\x1b[?1002h", "\x1b[?2004h"}
+	gives = []string{"\x1b[?1049l", "\x1b[?25h", "\x1b[?1002l", "\x1b[?2004l"}
+)
+
+// held says which modes of the screens the terminal is in after it has got out.
+func held(out string) (modes []string) {
+	for i, on := range takes {
+		if strings.LastIndex(out, on) > strings.LastIndex(out, gives[i]) {
+			modes = append(modes, fmt.Sprintf("%q", on))
+		}
+	}
+	return modes
+}
+
+// checkGivenBack wants no mode of the screens, and the settings from before.
+func checkGivenBack(t *testing.T, tt *pty.Terminal, before pty.Settings) {
+	t.Helper()
+	if modes := held(tt.Written()); modes != nil {
+		t.Errorf("the terminal keeps %v", modes)
+	}
+	if after := tt.Settings(); after != before {
+		t.Errorf("settings were\n%+v\nand are\n%+v", before, after)
+	}
+}
+
+// shown is when the Overview screen is there whole.
+func shown(out string) bool {
+	return strings.Contains(out, "Overview") && strings.Contains(out, "model.go") && strings.Contains(out, "quit")
+}
+
+// showScreens starts the screens and waits for them.
+func showScreens(t *testing.T, cmd *exec.Cmd, opts ...pty.Option) (tt *pty.Terminal, before pty.Settings) {
+	t.Helper()
+	opts = append(opts, func(tt *pty.Terminal) { before = tt.Settings() })
+	tt = pty.Start(t, cmd, opts...)
+	tt.Wait(promptly, "screens", 0, shown)
+	return tt, before
+}
+
+// TestSuspend: Ctrl-Z gives the shell its terminal, and fg draws the screens again; so it
+// does after a stop from another process.
+func TestSuspend(t *testing.T) {
+	s := newSession(t)
+	model := program(t, waits)
+	for _, by := range []string{"key", "signal"} {
+		t.Run(by, func(t *testing.T) {
+			cmd := s.onTerminal("xterm-256color", "run", model)
+			script := `set -m; "$@"; echo back in the shell; read line; fg; echo ended with $?`
+			cmd.Args = append([]string{"sh", "-c", script, "sh"}, cmd.Args...)
+			cmd.Path = lookPath(t, "sh")
+			tt, before := showScreens(t, cmd)
+			from := len(tt.Written())
+			if by == "key" {
+				tt.Type("\x1a")
+			} else if err := syscall.Kill(-tt.Foreground(), syscall.SIGTSTP); err != nil {
+				t.Fatal(err)
+			}
+			tt.Wait(promptly, "shell", from, func(s string) bool { return strings.Contains(s, "back in the shell") })
+			if by == "key" {
+				checkGivenBack(t, tt, before)
+			}
+			tt.Set(before) // as shells do
+			from = len(tt.Written())
+			tt.Type("\n")
+			tt.Wait(promptly, "screens", from, shown)
+			if modes := held(tt.Written()); len(modes) != len(takes) {
+				t.Errorf("after fg the terminal has %v of %q", modes, takes)
+			}
+			if now := tt.Settings(); now.Lflag&(syscall.ECHO|syscall.ICANON|syscall.ISIG) != 0 {
+				t.Errorf("the terminal is not in raw mode after fg")
+			}
+			tt.Type("q")
+			tt.Type("s")
+			tt.Wait(promptly, "end", 0, func(s string) bool { return strings.Contains(s, "ended with ") })
+			tt.End(promptly)
+			checkGivenBack(t, tt, before)
+		})
+	}
+}
+
+// TestSuspendWithoutAShell: where the system does not stop a process, because no shell
+// could continue it, Ctrl-Z says so and the screens stay.
+func TestSuspendWithoutAShell(t *testing.T) {
+	s := newSession(t)
+	tt, before := showScreens(t, s.onTerminal("xterm-256color", "run", program(t, waits)), pty.Size(120, 40))
+	tt.Type("\x1a")
+	tt.Wait(promptly, "notice", 0, func(s string) bool { return strings.Contains(s, "cannot suspend") })
+	tt.Type("q")
+	tt.Type("s")
+	tt.End(promptly)
+	checkGivenBack(t, tt, before)
+}
+
+// TestHugeWindow: a terminal that says it has 65535 columns or rows costs neither
+// gigabytes nor hangs.
+func TestHugeWindow(t *testing.T) {
+	s := newSession(t)
+	model := program(t, strings.Replace(waits, "time.Sleep(time.Hour)", "time.Sleep(1)", 1))
+	if _, errs, code := s.run(t, "run", "--plain", model); code != 0 {
+		t.Fatalf("exit %d\n%s", code, errs)
+	}
+	for _, size := range []struct{ cols, rows int }{{65535, 24}, {80, 65535}, {65535, 65535}} {
+		t.Run(fmt.Sprintf("%dx%d", size.cols, size.rows), func(t *testing.T) {
+			start := time.Now()
+			tt, before := showScreens(t, s.onTerminal("xterm-256color", "replay", "last"), pty.Size(size.cols, size.rows))
+			tt.Type("?")
+			tt.Wait(promptly, "help", 0, func(s string) bool { return strings.Contains(s, "Navigation") })
+			for _, k := range "x1234567890-q" { // x closes the help
+				tt.Type(string(k))
+				time.Sleep(50 * time.Millisecond)
+			}
+			tt.End(promptly)
+			checkGivenBack(t, tt, before)
+			use := tt.Cmd.ProcessState.SysUsage().(*syscall.Rusage)
+			t.Logf("%d MB, %v, %d KB written", use.Maxrss>>10, time.Since(start).Round(time.Millisecond), len(tt.Written())>>10)
+			if use.Maxrss>>10 > 600 {
+				t.Errorf("it took %d MB", use.Maxrss>>10)
+			}
+			if cpu := tt.Cmd.ProcessState.UserTime(); cpu > 20*time.Second {
+				t.Errorf("it took %v of processor time", cpu)
+			}
+		})
+	}
+}
+
+// TestSignalsGiveTheTerminalBack: a signal that ends the screens, at any moment of their
+// start and after, leaves the terminal as it was.
+func TestSignalsGiveTheTerminalBack(t *testing.T) {
+	s := newSession(t)
+	model := program(t, waits)
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT} {
+		for _, after := range []time.Duration{2, 5, 10, 20, 30, 50, 100, 400, 0} {
+			t.Run(fmt.Sprintf("%v/%d ms", sig, after), func(t *testing.T) {
+				cmd := s.onTerminal("xterm-256color", "run", model)
+				var before pty.Settings
+				var tt *pty.Terminal
+				if after == 0 {
+					tt, before = showScreens(t, cmd)
+				} else {
+					tt = pty.Start(t, cmd, func(tt *pty.Terminal) { before = tt.Settings() })
+					time.Sleep(after * time.Millisecond)
+				}
+				if err := syscall.Kill(cmd.Process.Pid, sig); err != nil {
+					t.Fatal(err)
+				}
+				if code := tt.End(promptly); code != 128+int(sig) {
+					t.Errorf("exit %d", code)
+				}
+				checkGivenBack(t, tt, before)
+			})
+		}
+	}
+}
+
+func lookPath(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Skipf("no %s here", name)
+	}
+	return path
+}
