@@ -71,6 +71,7 @@ type session struct {
 // its exit code.
 func (s *session) fail(err error) int {
 	f := asFailure(err)
+	f.text = shownLines(f.text)
 	if f.bare {
 		fmt.Fprintln(s.Stderr, f.text)
 	} else {

@@ -6,8 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strings"
 	"syscall"
-	"unicode"
 
 	"tcdbg/logs/ctl"
 	"tcdbg/logs/printable"
@@ -204,12 +204,21 @@ func signalName(s syscall.Signal) string {
 	return fmt.Sprintf("signal %d", int(s))
 }
 
-// shown replaces what could act on a terminal.
+// shownLines is shown of each line.
+func shownLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		lines[i] = shown(l)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// shown is text of one line in which what could act on a terminal is escaped.
 func shown(s string) string {
 	return printable.Map(s, func(r rune, raw string) string {
 		if r == '\t' {
 			return raw
 		}
-		return string(unicode.ReplacementChar)
+		return printable.Spell(r, raw)
 	})
 }

@@ -69,7 +69,7 @@ func (s *session) listRuns() error {
 		}
 		cmd := strings.Join(append(append([]string(nil), r.Info.Program...), r.Info.Args...), " ")
 		fmt.Fprintf(
-			w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Info.ID, r.Info.Start.Format("Jan _2 15:04"), took, stateWord(&r.Info),
+			w, "%s\t%s\t%s\t%s\t%s\t%s\n", shown(r.Info.ID), r.Info.Start.Format("Jan _2 15:04"), took, shown(stateWord(&r.Info)),
 			sizeText(size), shown(r.Info.Kind+" "+cmd),
 		)
 	}

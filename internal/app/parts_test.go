@@ -94,7 +94,7 @@ func TestFaultPage(t *testing.T) {
 	if err := os.WriteFile(path, page, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	want := "kernel fault: SIGSEGV at address 0x1000 in kernel fused_add_0\uFFFD[2J of graph __compiled_fn_1"
+	want := "kernel fault: SIGSEGV at address 0x1000 in kernel fused_add_0\\x1b[2J of graph __compiled_fn_1"
 	if f := readFault(path); f == nil || f.String() != want {
 		t.Errorf("%v", f)
 	}

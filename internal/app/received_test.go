@@ -8,6 +8,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"tcdbg/logs/printable"
+	"tcdbg/tui/theme"
 )
 
 // This file opens run folders that somebody else wrote.
@@ -90,5 +93,25 @@ func TestReceivedSpecialFilesAreRefused(t *testing.T) {
 	run := received(t, `{"id":"`+strings.Repeat("a", maxInfo)+`"}`)
 	if _, err := findTraces([]string{run}, false); err == nil || !strings.Contains(err.Error(), "larger than 16 MB") {
 		t.Errorf("a run.json of %d MB: %v", maxInfo>>20, err)
+	}
+}
+
+// Reports, screens and messages escape the same characters, and spell them alike.
+func TestOneSanitiser(t *testing.T) {
+	for r, want := range map[rune]string{
+		0x200b: `a\u200bb`, 0x202e: `a\u202eb`, 0x2066: `a\u2066b`, 0xe0041: `a\U000e0041b`, 0xfeff: `a\ufeffb`,
+		0x3164: `a\u3164b`, 0x9b: `a\x9bb`, 0xad: `a\xadb`, 0x200d: `a\u200db`, 0xe0100: `a\U000e0100b`,
+	} {
+		text := "a" + string(r) + "b"
+		for name, got := range map[string]string{
+			"reports": printable.Clean(text), "screens": theme.Clean(text), "messages": shown(text),
+		} {
+			if got != want {
+				t.Errorf("%s show %U as %q", name, r, got)
+			}
+		}
+	}
+	if got := shownLines("one\x1b[2J\ntwo\u202e"); got != "one\\x1b[2J\ntwo\\u202e" {
+		t.Errorf("%q", got)
 	}
 }

@@ -2,7 +2,6 @@ package theme
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -27,11 +26,11 @@ func T(style Style, text string) Span { return Span{Clean(text), style} }
 // L makes a line of one span.
 func L(style Style, text string) Line { return Line{T(style, text)} }
 
-// Clean shows what could act on a terminal in one cell: control characters by their glyphs,
-// line feeds as an arrow, what has no glyph as a mark. Tabs become spaces.
+// Clean shows what could act on a terminal: control characters by glyphs of one cell, line
+// feeds as an arrow, what has no glyph escaped as in reports. Tabs become spaces.
 func Clean(s string) string { return printable.Map(s, glyph) }
 
-func glyph(r rune, _ string) string {
+func glyph(r rune, raw string) string {
 	switch {
 	case r == '\t':
 		return "    "
@@ -44,7 +43,7 @@ func glyph(r rune, _ string) string {
 	case r == 0x7f:
 		return "␡"
 	}
-	return string(utf8.RuneError)
+	return printable.Spell(r, raw)
 }
 
 // Width is how many cells text takes.
