@@ -4,7 +4,10 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -196,4 +199,76 @@ func lookPath(t *testing.T, name string) string {
 		t.Skipf("no %s here", name)
 	}
 	return path
+}
+
+// TestEngineDies: an engine that is killed is shown as ended within a second, whatever is on
+// the screen, and q quits then.
+func TestEngineDies(t *testing.T) {
+	s := newSession(t)
+	model := program(t, waits)
+	for _, c := range []struct{ name, keys string }{
+		{"overview", ""}, {"paused", " "}, {"asked whether to stop it", "q"}, {"output", "-"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tt, before := showScreens(t, s.onTerminal("xterm-256color", "run", model), pty.Size(120, 40))
+			engine := childOf(t, tt.Cmd.Process.Pid)
+			tt.Wait(promptly, "graph", 0, func(s string) bool { return strings.Contains(s, "1 graph") })
+			if c.keys != "" {
+				from := len(tt.Written())
+				tt.Type(c.keys)
+				tt.Wait(promptly, "answer", from, func(s string) bool { return len(s) > 100 })
+			}
+			from, killed := len(tt.Written()), time.Now()
+			if err := syscall.Kill(engine, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			tt.Wait(promptly, "end of the engine", from, func(s string) bool { return strings.Contains(s, "SIGKILL") })
+			took := time.Since(killed)
+			t.Logf("shown after %v", took)
+			if took > time.Second {
+				t.Errorf("the end was shown after %v", took)
+			}
+			tt.Type("q")
+			if code := tt.End(5 * time.Second); code != 128+int(syscall.SIGKILL) {
+				t.Errorf("exit %d", code)
+			}
+			checkGivenBack(t, tt, before)
+		})
+	}
+}
+
+// TestQuitAsTheEngineDies: q quits also before anything shows that the engine is dead.
+func TestQuitAsTheEngineDies(t *testing.T) {
+	s := newSession(t)
+	model := program(t, waits)
+	for _, ms := range []time.Duration{20, 40, 60, 80, 120} {
+		t.Run(fmt.Sprintf("%d ms", ms), func(t *testing.T) {
+			tt, before := showScreens(t, s.onTerminal("xterm-256color", "run", model))
+			if err := syscall.Kill(childOf(t, tt.Cmd.Process.Pid), syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(ms * time.Millisecond)
+			tt.Type("q")
+			tt.End(5 * time.Second)
+			checkGivenBack(t, tt, before)
+		})
+	}
+}
+
+// childOf is the one child of a process.
+func childOf(t *testing.T, pid int) int {
+	t.Helper()
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, file := range tasks {
+		text, _ := os.ReadFile(file)
+		if ids := strings.Fields(string(text)); len(ids) > 0 {
+			child, err := strconv.Atoi(ids[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return child
+		}
+	}
+	t.Fatalf("process %d has no child", pid)
+	return 0
 }

@@ -47,6 +47,7 @@ type size struct{ w, h int }
 // Messages of our own; all others are of the type onUI.
 type (
 	pollMsg   struct{}
+	lookMsg   struct{}
 	statusMsg struct {
 		text string
 		bad  bool
@@ -106,7 +107,7 @@ func (m *Model) arrange() layout.Frame { return m.current().arrange(&m.sc) }
 // Init asks for the first report.
 func (m *Model) Init() tea.Cmd {
 	m.polling = true
-	return tea.Batch(tea.SetWindowTitle("tcdbg "+theme.Clean(m.sc.run.Title)), m.poll())
+	return tea.Batch(tea.SetWindowTitle("tcdbg "+theme.Clean(m.sc.run.Title)), m.poll(), m.lookAgain())
 }
 
 // Update handles one message. It prepares what View draws, so that View only
@@ -152,6 +153,9 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 			m.polling = true
 			return m.poll()
 		}
+	case lookMsg:
+		m.sc.look(m.sc.feed.Run())
+		return m.lookAgain()
 	case reportMsg:
 		m.take(msg)
 		return m.again(msg.took)

@@ -41,6 +41,36 @@ func TestPartingAsks(t *testing.T) {
 	}
 }
 
+// The end of the program is shown while a report is still made, takes the question away,
+// and q quits then: before the end was shown, too.
+func TestEndIsSeenBesideReports(t *testing.T) {
+	f := richFeed()
+	f.run.Ours, f.run.Live = true, true
+	d := newDriver(t, f, Options{}, 120, 40)
+	d.m.polling = true // a report is on its way
+	d.script("keys q\nexpect is still running")
+	f.run.Ours, f.run.Live, f.run.Ended, f.run.Failed = false, false, "the program was ended by SIGKILL", true
+	d.send(lookMsg{})
+	d.script("expect SIGKILL\nrefute is still running\nkeys q")
+	if !d.m.sc.quit {
+		t.Error("q does not quit")
+	}
+
+	for _, script := range []string{"keys q", "keys q q"} {
+		f := richFeed()
+		f.run.Ours, f.run.Live = true, true
+		d := newDriver(t, f, Options{}, 120, 40)
+		if script == "keys q q" {
+			d.script("keys q")
+		}
+		f.run.Ours, f.run.Live = false, false // and nothing was drawn since
+		d.script("keys q")
+		if !d.m.sc.quit {
+			t.Errorf("%s: q does not quit", script)
+		}
+	}
+}
+
 // What has ended, or is not ours to stop, is not asked about.
 func TestPartingWithoutAProgram(t *testing.T) {
 	for _, live := range []bool{true, false} {

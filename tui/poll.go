@@ -83,6 +83,18 @@ func (m *Model) again(took time.Duration) tea.Cmd {
 	return tea.Tick(max(every, 5*took), func(time.Time) tea.Msg { return pollMsg{} })
 }
 
+// lookEvery is how often the end of the program is looked for. That is beside the polls: the
+// report of a large run may take seconds to make, and an end is seen at once.
+const lookEvery = 200 * time.Millisecond
+
+// lookAgain plans the next look at how the program is.
+func (m *Model) lookAgain() tea.Cmd {
+	if m.sc.opt.Poll == 0 {
+		return nil
+	}
+	return tea.Tick(lookEvery, func(time.Time) tea.Msg { return lookMsg{} })
+}
+
 // take shows a new report without moving what the eye is on.
 func (m *Model) take(msg reportMsg) {
 	sc := &m.sc

@@ -73,7 +73,7 @@ const (
 // part quits or runs again: at once where no program of ours runs, else after a
 // question.
 func (sc *scene) part(then keys.Action) tea.Cmd {
-	if !sc.run.Ours {
+	if sc.look(sc.feed.Run()); !sc.run.Ours {
 		return sc.parted(then)
 	}
 	o := &parting{sheet{title: sc.run.Title + " is still running"}, sc, then}
@@ -92,6 +92,10 @@ func (sc *scene) part(then keys.Action) tea.Cmd {
 func (o *parting) key(k string) (tea.Cmd, bool) {
 	sc := o.sc
 	sc.over = nil
+	sc.look(sc.feed.Run())
+	if a, _ := sc.keys.Find(k, 0); a == keys.Quit && !sc.run.Ours {
+		return sc.parted(a), true // the program ended while the question was open
+	}
 	switch k {
 	case stopKey:
 		return sc.parted(o.then), true

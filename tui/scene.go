@@ -79,6 +79,9 @@ func (sc *scene) look(r Run) {
 		sc.say("since the previous run: " + r.Changes)
 	}
 	sc.run = r
+	if _, asks := sc.over.(*parting); asks && !r.Ours {
+		sc.over = nil // there is nothing left to stop or to leave running
+	}
 }
 
 // place is a position under the brief name of its file.
