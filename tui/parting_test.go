@@ -3,6 +3,7 @@ package tui
 import (
 	"slices"
 	"testing"
+	"time"
 )
 
 // Quitting and running again ask what becomes of a program that runs: stop it, leave
@@ -49,6 +50,8 @@ func TestEndIsSeenBesideReports(t *testing.T) {
 	d := newDriver(t, f, Options{}, 120, 40)
 	d.m.polling = true // a report is on its way
 	d.script("keys q\nexpect is still running")
+	now := d.m.sc.now().Add(2 * justAsked)
+	d.m.sc.now = func() time.Time { return now }
 	f.run.Ours, f.run.Live, f.run.Ended, f.run.Failed = false, false, "the program was ended by SIGKILL", true
 	d.send(lookMsg{})
 	d.script("expect SIGKILL\nrefute is still running\nkeys q")
@@ -56,15 +59,19 @@ func TestEndIsSeenBesideReports(t *testing.T) {
 		t.Error("q does not quit")
 	}
 
-	for _, script := range []string{"keys q", "keys q q"} {
+	for _, script := range []string{"keys q", "keys q q", "keys q, and the end is seen"} {
 		f := richFeed()
 		f.run.Ours, f.run.Live = true, true
 		d := newDriver(t, f, Options{}, 120, 40)
-		if script == "keys q q" {
+		if script != "keys q" {
 			d.script("keys q")
 		}
 		f.run.Ours, f.run.Live = false, false // and nothing was drawn since
-		d.script("keys q")
+		if script == "keys q, and the end is seen" {
+			d.send(lookMsg{})
+		} else {
+			d.script("keys q")
+		}
 		if !d.m.sc.quit {
 			t.Errorf("%s: q does not quit", script)
 		}

@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"time"
+
 	tea "github.com/charmbracelet/bubbletea"
 
 	"tcdbg/logs/ctl"
@@ -62,7 +64,13 @@ type parting struct {
 	sheet
 	sc   *scene
 	then keys.Action
+
+	asked time.Time
 }
+
+// justAsked is how long before the end of the program was seen it may have been asked to
+// quit so that it quits: the program had ended already, or as good as.
+const justAsked = time.Second
 
 // The keys of the question; any other one stays.
 const (
@@ -76,7 +84,7 @@ func (sc *scene) part(then keys.Action) tea.Cmd {
 	if sc.look(sc.feed.Run()); !sc.run.Ours {
 		return sc.parted(then)
 	}
-	o := &parting{sheet{title: sc.run.Title + " is still running"}, sc, then}
+	o := &parting{sheet{title: sc.run.Title + " is still running"}, sc, then, sc.now()}
 	stop, leave := "stop it and quit", "leave it running and quit; tcdbg replay shows it again"
 	if then == keys.Rerun {
 		stop, leave = "stop it and run it again", "leave it running and start a second one"

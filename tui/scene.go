@@ -79,8 +79,9 @@ func (sc *scene) look(r Run) {
 		sc.say("since the previous run: " + r.Changes)
 	}
 	sc.run = r
-	if _, asks := sc.over.(*parting); asks && !r.Ours {
+	if o, asks := sc.over.(*parting); asks && !r.Ours {
 		sc.over = nil // there is nothing left to stop or to leave running
+		sc.quit = sc.quit || o.then == keys.Quit && sc.now().Sub(o.asked) < justAsked
 	}
 }
 
