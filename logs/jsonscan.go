@@ -321,13 +321,20 @@ func JSONInt(raw []byte) (n int64, ok bool) {
 	return n, true
 }
 
+// maxFloat bounds what is believed of a number: sums and products of such numbers are finite,
+// and JSON has no other.
+const maxFloat = 1e100
+
 // JSONFloat decodes a raw JSON number.
 func JSONFloat(raw []byte) (float64, bool) {
 	if len(raw) == 0 || len(raw) > 64 {
 		return 0, false
 	}
 	f, err := strconv.ParseFloat(string(raw), 64)
-	return f, err == nil
+	if err != nil || math.Abs(f) > maxFloat {
+		return 0, false
+	}
+	return f, true
 }
 
 // JSONStrings decodes a raw JSON list of strings; other elements come back as

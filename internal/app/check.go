@@ -1,8 +1,10 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -127,6 +129,9 @@ func readBaseline(path string) (*gate.Baseline, error) {
 		return nil, nil
 	}
 	file, err := regular.OpenNamed(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, failf(ExitData, "the baseline %s cannot be read: %s", path, strings.TrimPrefix(reason(err), path+": "))
+	}
 	if err != nil {
 		return nil, fileError("cannot read", path, err, "--write-baseline makes one")
 	}
