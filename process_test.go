@@ -396,7 +396,7 @@ func TestFullDisk(t *testing.T) {
 	for _, disk := range []struct {
 		env      string
 		kb, step int
-	}{{"XDG_STATE_HOME", 64, 4}, {"XDG_CACHE_HOME", 400, 40}} {
+	}{{"XDG_STATE_HOME", 64, 8}, {"XDG_CACHE_HOME", 400, 80}} {
 		s := newSession(t)
 		if _, _, code := s.run(t, "run", "--plain", file); code != 3 { // fills the cache
 			t.Fatalf("exit code %d on an empty disk", code)
