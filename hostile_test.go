@@ -51,9 +51,14 @@ func TestHostileFiles(t *testing.T) {
 		commands := [][]string{{"report", path}, {"check", "--max-breaks", "0", path}, {"diff", path, good}}
 		if !strings.HasPrefix(e.Name(), "large") {
 			commands = append(commands, [][]string{
-				{"report", "--format", "json", path}, {"report", "--format", "html", path}, {"report", "--format", "chrome", path},
-				{"replay", path}, {"code", path}, {"check", "--annotate", "github", "--max-breaks", "0", path},
-				{"check", "--baseline", path, good}, {"diff", "--json", good, path},
+				{"report", "--format", "json", path},
+				{"report", "--format", "html", path},
+				{"report", "--format", "chrome", path},
+				{"replay", path},
+				{"code", path},
+				{"check", "--annotate", "github", "--max-breaks", "0", path},
+				{"check", "--baseline", path, good},
+				{"diff", "--json", good, path},
 			}...)
 		}
 		for _, args := range commands {

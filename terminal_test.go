@@ -113,9 +113,18 @@ func TestCommandsLeaveTheTerminalAlone(t *testing.T) {
 		t.Fatalf("exit %d\n%s", code, errs)
 	}
 	for _, args := range [][]string{
-		{"version"}, {"--help"}, {"nonsense"}, {"report", "last"}, {"report", "--format", "json", "last"},
-		{"diff", "last", "last"}, {"check", "last"}, {"runs"}, {"completion", "bash"}, {"explain", model},
-		{"exec", "--plain", "--", "sh", "-c", `echo "${CI-unset}"`}, {"run", "--logs", "help"},
+		{"version"},
+		{"--help"},
+		{"nonsense"},
+		{"report", "last"},
+		{"report", "--format", "json", "last"},
+		{"diff", "last", "last"},
+		{"check", "last"},
+		{"runs"},
+		{"completion", "bash"},
+		{"explain", model},
+		{"exec", "--plain", "--", "sh", "-c", `echo "${CI-unset}"`},
+		{"run", "--logs", "help"},
 	} {
 		t.Run(strings.Join(args[:min(2, len(args))], " "), func(t *testing.T) {
 			var want bytes.Buffer

@@ -71,7 +71,7 @@ func open(path string, also func(fs.FileMode) bool) (*os.File, fs.FileInfo, erro
 
 // refuse is the error of a file that is not regular.
 func refuse(path string, m fs.FileMode) error {
-	what := ""
+	var what string
 	switch {
 	case m.IsRegular():
 		return nil

@@ -23,7 +23,7 @@ func TestOnlyRegularFilesAreOpened(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	defer func() { _ = l.Close() }()
 	if err := os.Symlink("/dev/zero", link); err != nil {
 		t.Fatal(err)
 	}
