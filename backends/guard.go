@@ -23,7 +23,7 @@ import (
 
 // guard is this process's end.
 type guard struct {
-	command []string // empty: there is none, compilers are in our own group
+	command []string // empty: there is none, and compilers have groups of their own
 
 	mu   sync.Mutex
 	cmd  *exec.Cmd

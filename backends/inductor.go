@@ -2,6 +2,7 @@ package backends
 
 import (
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -74,9 +75,6 @@ func (e *engine) start() (err error) {
 	}
 	if e.cc, err = findCompiler(e.set.cfg.CC); err != nil {
 		return err
-	}
-	if e.set.cfg.CompileLimit > 0 {
-		e.cc.limit = e.set.cfg.CompileLimit
 	}
 	if e.cache, err = e.set.openCache(); err != nil {
 		return fmt.Errorf("compiled code is not kept: %w", err)
@@ -221,6 +219,7 @@ func (e *engine) load(x *executable, r *tracer.Request) error {
 			return nil
 		},
 	}
+	k := want.Name()
 	hit, err := e.cache.Load(want)
 	if err != nil {
 		return fmt.Errorf("inductor: compiling %s: %w", p.Name, err)
@@ -230,7 +229,7 @@ func (e *engine) load(x *executable, r *tracer.Request) error {
 		if hit {
 			name = "fx_graph_cache_hit"
 		}
-		r.Log.Emit(logs.Text(r.ID, name, fmt.Sprintf(`{"key": %q, "path": %q}`, want.Name(), e.cache.Path(&want))))
+		r.Log.Emit(logs.Text(r.ID, name, fmt.Sprintf(`{"key": %q, "path": %q}`, k, filepath.Join(e.cache.Dir(), k))))
 	}
 	x.rt = e.rt
 	x.graph = cstring(p.Name)
@@ -252,5 +251,5 @@ func (s *Set) openCache() (*codecache.Cache, error) {
 			return nil, err
 		}
 	}
-	return codecache.Open(dir, s.cfg.CacheLimit, s.warnOnce)
+	return codecache.Open(dir, 0, s.warnOnce)
 }

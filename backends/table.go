@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"tcdbg/torch/compiler/modes"
 	"tcdbg/tracer"
@@ -15,19 +14,16 @@ import (
 
 // Config is what the backends of a process share.
 type Config struct {
-	CC         string // C compiler; empty: $CC, then cc, gcc, clang; "none": the interpreter
-	CacheDir   string // compiled code, an absolute path; empty: $XDG_CACHE_HOME/tcdbg or ~/.cache/tcdbg
-	CacheLimit int64  // bytes; 0: codecache.DefaultLimit
+	CC       string // C compiler; empty: $CC, then cc, gcc, clang; "none": the interpreter
+	CacheDir string // compiled code, an absolute path; empty: $XDG_CACHE_HOME/tcdbg or ~/.cache/tcdbg
 	// Guard is the command, without its last argument, the cache's folder, of a process
-	// that runs Guard; empty: compilers outlive this process when it is killed.
-	Guard []string
-	// CompileLimit is how long a C compiler may take for one unit; 0: ten minutes.
-	CompileLimit time.Duration
-	FaultPage    string    // file that a faulting kernel reports to; empty: none
-	Threads      int       // of the kernels' pool; 0: as many as the process may use
-	Lanes        int       // float32 elements in a vector; 0: what the CPU has
-	Trap         string    // for tests: "KERNEL" or "KERNEL,pool" faults on purpose; empty: $TCDBG_TRAP_KERNEL
-	Stderr       io.Writer // for warnings; nil: os.Stderr
+	// that runs Guard; empty: compilers may outlive this process when it is killed.
+	Guard     []string
+	FaultPage string    // file that a faulting kernel reports to; empty: none
+	Threads   int       // of the kernels' pool; 0: as many as the process may use
+	Lanes     int       // float32 elements in a vector; 0: what the CPU has
+	Trap      string    // for tests: "KERNEL" or "KERNEL,pool" faults on purpose; empty: $TCDBG_TRAP_KERNEL
+	Stderr    io.Writer // for warnings; nil: os.Stderr
 }
 
 // Set is the backends of one process.

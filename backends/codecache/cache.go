@@ -70,10 +70,17 @@ type Request struct {
 	Build func(dir, out string) error
 	// Load loads the shared object at path. An error means that the file is no code.
 	Load func(path string) error
+
+	sum [32]byte // of the parts, once it was asked for
 }
 
-// Path is where the entry of a request is, or would be.
-func (c *Cache) Path(r *Request) string { return filepath.Join(c.dir, r.Name()) }
+// made is the hash of the parts.
+func (r *Request) made() [32]byte {
+	if r.sum == [32]byte{} {
+		r.sum = made(r.Parts)
+	}
+	return r.sum
+}
 
 // Close gives the folder up.
 func (c *Cache) Close() { _ = c.root.Close() }
@@ -85,7 +92,7 @@ func (c *Cache) Dir() string { return c.dir }
 // what it should, or that cannot be loaded, is deleted and built again. What cannot be
 // loaded just after it was built is an error, and is not kept.
 func (c *Cache) Load(r Request) (hit bool, err error) {
-	sum := made(r.Parts)
+	sum := r.made()
 	name := entryName(r.Kind, sum)
 	if hit, err := c.loadEntry(name, sum, r.Load); hit || err != nil {
 		return hit, err

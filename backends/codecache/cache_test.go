@@ -66,7 +66,8 @@ func (c *tried) want(text string, hit bool) {
 }
 
 func (c *tried) path(text string) string {
-	return c.Path(&Request{Kind: "graph", Parts: []string{text}})
+	r := Request{Kind: "graph", Parts: []string{text}}
+	return filepath.Join(c.dir, r.Name())
 }
 
 // TestEntriesAreShared wants an entry built once, whoever asks for it.

@@ -38,7 +38,7 @@ func entryName(kind string, sum [32]byte) string {
 }
 
 // Name is the file name of a request's entry.
-func (r *Request) Name() string { return entryName(r.Kind, made(r.Parts)) }
+func (r *Request) Name() string { return entryName(r.Kind, r.made()) }
 
 // seal adds the trailer to a shared object that a compiler has just written.
 func (c *Cache) seal(path string, sum [32]byte) (size int64, err error) {
