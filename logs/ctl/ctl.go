@@ -14,24 +14,42 @@ import (
 // Verb names a command.
 type Verb string
 
-// The commands. They take effect at safe points: frame entry, graph break,
-// guard miss; never inside a kernel.
+// The commands. They take effect at safe points, never inside a kernel. A command for
+// one process or thread of several names it in Process and Thread; without, it is for all.
 const (
-	Pause    Verb = "pause"
+	Pause    Verb = "pause" // stop at the next safe point
 	Continue Verb = "continue"
-	Step     Verb = "step"  // run to the next safe point
-	Break    Verb = "break" // set a breakpoint: Arg is break|recompile|FILE:LINE
-	Clear    Verb = "clear" // remove breakpoint Arg
-	Evaluate Verb = "evaluate"
+	// Step runs to the next stop of the kind Arg: "" is the next safe point; "line" the next
+	// line of the same function or its caller, "into" of any function, "out" after the
+	// function has returned; "operator" the next operator, "instruction" the next of the trace;
+	// FILE:LINE runs to that line.
+	Step Verb = "step"
+	// Break sets the breakpoint Point. Arg is what stops, then perhaps " if CONDITION", an
+	// expression of the program's language in the frame that stops:
+	//	break, recompile, frame, call, kernel, nan, differs, raised   every such stop
+	//	GB0170             breaks of that code
+	//	FILE:LINE          a line
+	//	func NAME          calls of a function
+	//	guard TEXT         misses by a guard that contains the text
+	//	id 1/0, id 1       compiles of a frame
+	Break    Verb = "break"
+	Clear    Verb = "clear"    // removes the breakpoint Point, or those of Arg where Point is 0
+	Evaluate Verb = "evaluate" // Arg is an expression, in the frame Level of the stack
+	Watch    Verb = "watch"    // Arg is an expression that every stop evaluates; Unwatch ends it
+	Unwatch  Verb = "unwatch"
 	// Leave lets the program run on when the channel ends; a paused one goes on.
 	Leave Verb = "leave"
 )
 
 // Command is one line of the channel.
 type Command struct {
-	ID   int    `json:"id"`
-	Verb Verb   `json:"verb"`
-	Arg  string `json:"arg,omitempty"`
+	ID      int    `json:"id"`
+	Verb    Verb   `json:"verb"`
+	Arg     string `json:"arg,omitempty"`
+	Point   int    `json:"point,omitempty"`
+	Level   int    `json:"level,omitempty"`
+	Process int    `json:"pid,omitempty"` // 0: every process
+	Thread  string `json:"thread,omitempty"`
 }
 
 // Send writes one command.
