@@ -95,9 +95,9 @@ func (f *fakeFeed) Source(name string) ([]string, error) {
 	return nil, errors.New("no such file")
 }
 
-func (f *fakeFeed) Send(v ctl.Verb, arg string) error {
-	f.sent = append(f.sent, string(v)+arg)
-	switch v {
+func (f *fakeFeed) Send(c ctl.Command) error {
+	f.sent = append(f.sent, string(c.Verb)+c.Arg)
+	switch c.Verb {
 	case ctl.Pause:
 		f.run.Paused, f.run.Where = true, "model.go:52"
 	case ctl.Continue:

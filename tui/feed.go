@@ -36,8 +36,9 @@ type Feed interface {
 	Source(file string) ([]string, error)
 	// Path maps a file name of the trace to one of this machine.
 	Path(file string) string
-	// Send controls the program; it fails where that is not possible.
-	Send(verb ctl.Verb, arg string) error
+	// Send gives the program a command, whose id the feed sets; it fails where that is not
+	// possible.
+	Send(c ctl.Command) error
 	// Interrupt sends SIGINT to the program.
 	Interrupt()
 	// Leave lets the program run on after the screens end, or beside the next run.

@@ -28,7 +28,7 @@ func (sc *scene) pause() tea.Cmd {
 func (sc *scene) control(v ctl.Verb, arg string) tea.Cmd {
 	feed := sc.feed
 	return func() tea.Msg {
-		if err := feed.Send(v, arg); err != nil {
+		if err := feed.Send(ctl.Command{Verb: v, Arg: arg}); err != nil {
 			return statusMsg{err.Error(), true}
 		}
 		return statusMsg{text: string(v) + ": takes effect at the next safe point"}

@@ -94,7 +94,7 @@ func (r *Run) shared(screens bool) []*os.File {
 // leave makes the child run on when the viewer ends, and notes that in its run.
 func (c *child) leave() error {
 	if c.control != nil {
-		if _, err := c.send(ctl.Leave, ""); err != nil {
+		if _, err := c.send(ctl.Command{Verb: ctl.Leave}); err != nil {
 			return err
 		}
 	}
@@ -116,12 +116,13 @@ func socketPair() (ours, theirs *os.File, err error) {
 }
 
 // send writes a command to the engine and returns its id.
-func (c *child) send(verb ctl.Verb, arg string) (int, error) {
+func (c *child) send(command ctl.Command) (int, error) {
 	if c.control == nil {
-		return 0, fmt.Errorf("%s: only programs under tcdbg run can be controlled", verb)
+		return 0, fmt.Errorf("%s: only programs under tcdbg run can be controlled", command.Verb)
 	}
 	c.nextID++
-	return c.nextID, ctl.Send(c.control, ctl.Command{ID: c.nextID, Verb: verb, Arg: arg})
+	command.ID = c.nextID
+	return c.nextID, ctl.Send(c.control, command)
 }
 
 // signal sends a signal to the child, and to its group where it leads one.

@@ -321,12 +321,12 @@ func (f *feed) Path(name string) string {
 }
 
 // Send implements tui.Feed.
-func (f *feed) Send(v ctl.Verb, arg string) error {
+func (f *feed) Send(c ctl.Command) error {
 	st := f.now()
 	if !f.runs(st) {
-		return fmt.Errorf("%s: the program is not running", v)
+		return fmt.Errorf("%s: the program is not running", c.Verb)
 	}
-	_, err := st.child.send(v, arg)
+	_, err := st.child.send(c)
 	return err
 }
 

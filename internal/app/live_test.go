@@ -134,7 +134,7 @@ func TestPauseContinue(t *testing.T) {
 	if n := f.Snapshot().Totals.Graphs; n != 0 {
 		t.Errorf("%d graphs before the program was let go", n)
 	}
-	if err := f.Send(ctl.Continue, ""); err != nil {
+	if err := f.Send(ctl.Command{Verb: ctl.Continue}); err != nil {
 		t.Fatal(err)
 	}
 	until(t, f, "the first graph", func(r *explain.Report) bool { return r.Totals.Graphs > 0 })
