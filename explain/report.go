@@ -46,6 +46,7 @@ type Report struct {
 	Start, End time.Time
 	Live       bool // records may still come
 	State      logs.State
+	Session    Session // with the program, where it was debugged
 
 	Totals     Totals
 	ByKind     map[string]int64

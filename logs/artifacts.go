@@ -287,6 +287,8 @@ func (Aggregate) ArtifactName() (string, int) { return "tcdbg_aggregate", 1 }
 type State struct {
 	State   string `json:"state"`             // running, paused, exited
 	Command int    `json:"command,omitempty"` // id of the command that this answers
+	Process int    `json:"pid,omitempty"`     // 0: the one that the engine is
+	Thread  string `json:"thread,omitempty"`
 	Where   *Pos   `json:"where,omitempty"`
 	Code    int    `json:"code,omitempty"`
 	Text    string `json:"text,omitempty"`

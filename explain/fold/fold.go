@@ -31,6 +31,7 @@ type Fold struct {
 	engine     string
 	start, end time.Time
 	state      logs.State
+	session    session
 	byKind     map[string]int64
 	records    int64
 	unknown    int64
@@ -277,6 +278,7 @@ var handlers = map[string]handler{
 	"tcdbg_memory_plan": tcdbgMemory, "tcdbg_provenance": tcdbgProvenance,
 	"tcdbg_triton_code": tcdbgTarget, "tcdbg_compiler_failure": tcdbgCompilerFailure,
 	"tcdbg_aggregate": tcdbgAggregate, "tcdbg_state": tcdbgState,
+	"tcdbg_stop": tcdbgStop, "tcdbg_point": tcdbgPoint, "tcdbg_answer": tcdbgAnswer,
 
 	"torch_log": textLog,
 }

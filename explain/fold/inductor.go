@@ -541,13 +541,15 @@ func fakeKernel(f *Fold, r *logs.Record) {
 
 // decode reads a tcdbg_* artifact; false for an unknown version, which is
 // shown raw.
-func decode(r *logs.Record, into logs.Versioned) bool {
+func decode(r *logs.Record, into logs.Versioned) bool { return decodePayload(r.Payload(), into) }
+
+func decodePayload(payload []byte, into logs.Versioned) bool {
 	_, want := into.ArtifactName()
 	var head struct {
 		V    int             `json:"v"`
 		Data json.RawMessage `json:"data"`
 	}
-	if json.Unmarshal(r.Payload(), &head) != nil || head.V != want {
+	if json.Unmarshal(payload, &head) != nil || head.V != want {
 		return false
 	}
 	return json.Unmarshal(head.Data, into) == nil

@@ -76,6 +76,7 @@ func copyReport(f *Fold) *explain.Report {
 	noteExports(f, r)
 	copyPhases(f, r)
 	copySources(f, r)
+	copySession(f, r)
 	f.total(r)
 	return r
 }

@@ -451,8 +451,12 @@ func tcdbgState(f *Fold, r *logs.Record) {
 		return
 	}
 	f.state = v
-	if v.State == "exited" {
+	switch v.State {
+	case "exited":
 		f.live = false
+		f.goesOn(v.Process, v.Thread, false)
+	case "running":
+		f.goesOn(v.Process, v.Thread, false)
 	}
 	f.extend(f.at(r), 0)
 }
