@@ -69,6 +69,7 @@ var layers = []layer{
 	{1, "explain/render", "explain explain/diagnose explain/gate logs logs/printable tracer/breaks"},
 	{1, "explain/fold", "explain explain/diagnose logs/... tracer/breaks"},
 	{1, "internal/test/traces", "logs"},
+	{1, "internal/pyhook", ""},
 	{2, "graph/...", "ops ops/sym torch logs/... graph/..."},
 	{2, "tracer/host/...", "torch torch/kw torch/compiler ops logs tracer/host/..."},
 	{2, "tracer/host/native", "torch torch/kw torch/compiler ops ops/sym tracer/host/..."},

@@ -14,10 +14,7 @@ func (r *Report) Damage() []string {
 		}
 	}
 	for _, s := range r.Sources {
-		switch {
-		case s.Unread:
-			out = append(out, s.Path+": "+s.Err.Error()+": left out")
-		case s.Err != nil:
+		if s.Err != nil {
 			out = append(out, s.Path+": "+s.Err.Error()+": read up to there")
 		}
 	}

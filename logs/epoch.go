@@ -3,6 +3,7 @@ package logs
 import (
 	"bytes"
 	"sort"
+	"strings"
 )
 
 // Compile ids are not unique: a reset starts them again at 0/0. This file
@@ -35,13 +36,16 @@ func (es *epochState) at(micros int64) int {
 // epochOf gives the epoch of r and notes what r begins or ends. The caller
 // holds st.mu.
 func (st *Store) epochOf(src *source, r *Record) int {
-	if src.beside {
+	if src.text != nil && src.text.conv.beside {
 		return st.companionEpoch(r)
+	}
+	es := src.epochs[r.Rank]
+	if es == nil && !r.HasID && strings.HasPrefix(r.Name, "tcdbg_") {
+		return 0 // of a file of ours beside PyTorch's, whose compiles it has not
 	}
 	if src.process == 0 {
 		src.process = r.Thread
 	}
-	es := src.epochs[r.Rank]
 	if es == nil {
 		es = &epochState{seen: map[compileKey]bool{}}
 		src.epochs[r.Rank] = es

@@ -135,3 +135,13 @@ type Answer struct {
 }
 
 func (Answer) ArtifactName() (string, int) { return "tcdbg_answer", 1 }
+
+// HookFailure is an error of the code that tcdbg put into a Python program: artifact
+// tcdbg_hook_failure, once for each place. The program went on without it.
+type HookFailure struct {
+	Process int    `json:"pid"`
+	Where   string `json:"where"`
+	Error   string `json:"error"` // with its traceback
+}
+
+func (HookFailure) ArtifactName() (string, int) { return "tcdbg_hook_failure", 1 }

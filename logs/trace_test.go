@@ -284,6 +284,14 @@ func TestCompanionLog(t *testing.T) {
 	}
 	trace("dedicated_log_torch_trace_rank_0_a.log", 70, `, "rank": 0`)
 	trace("dedicated_log_torch_trace_rank_1_b.log", 71, `, "rank": 1`)
+	// What the hooks of these processes say lies beside, and is no trace of compiles.
+	for rank, name := range []string{"a.log", "z.log"} {
+		ours := fmt.Sprintf("V1121 12:00:00.100000 %d t:0] {\"artifact\": {\"name\": \"tcdbg_state\", \"encoding\": \"json\"}, "+
+			"\"rank\": %d}\n", 70+rank, rank)
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(ours), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	text := ""
 	for _, l := range []string{"00.500000 71", "10.500000 71", "10.600000 70", "10.700000 99"} {
 		text += "V1121 12:00:" + l + " s.py:1] [0/0] [__fusion] cannot fuse a with b: no shared data\n"
