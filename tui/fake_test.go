@@ -96,7 +96,19 @@ func (f *fakeFeed) Source(name string) ([]string, error) {
 }
 
 func (f *fakeFeed) Send(c ctl.Command) error {
-	f.sent = append(f.sent, string(c.Verb)+c.Arg)
+	text := strings.TrimSpace(string(c.Verb) + " " + c.Arg)
+	for _, x := range []struct {
+		name string
+		n    int
+	}{{"point", c.Point}, {"level", c.Level}, {"pid", c.Process}} {
+		if x.n != 0 {
+			text += fmt.Sprintf(" %s %d", x.name, x.n)
+		}
+	}
+	if c.Thread != "" {
+		text += " thread " + c.Thread
+	}
+	f.sent = append(f.sent, text)
 	switch c.Verb {
 	case ctl.Pause:
 		f.run.Paused, f.run.Where = true, "model.go:52"

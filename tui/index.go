@@ -31,6 +31,8 @@ type lineFacts struct {
 	fails   []*explain.Recompile
 	entry   []*explain.Frame // functions that begin here
 	errors  []*explain.Failure
+	stands  bool // the program stands here
+	point   bool // a breakpoint
 }
 
 // nodeAt is a node of a captured graph.
@@ -74,6 +76,7 @@ func (c *parsed) index(r *explain.Report) *sourceIndex {
 	x := &sourceIndex{lines: map[line]*lineFacts{}, known: map[string]bool{}}
 	x.frames(r, c)
 	x.breaks(r)
+	x.session(r)
 	x.failures(r)
 	for _, g := range r.Graphs {
 		for _, n := range c.nodesOf(g) {
@@ -124,6 +127,20 @@ func (x *sourceIndex) frames(r *explain.Report, c *parsed) {
 					l.guards = append(l.guards, g)
 				}
 			}
+		}
+	}
+}
+
+// session marks the lines at which the program stands, and those of breakpoints.
+func (x *sourceIndex) session(r *explain.Report) {
+	for _, s := range r.Session.Standing() {
+		if l := x.at(s.Where); l != nil {
+			l.stands = true
+		}
+	}
+	for _, p := range r.Session.Points {
+		for k, l := range x.lines { // a breakpoint may name the end of a path
+			l.point = l.point || pointAt(p, k)
 		}
 	}
 }

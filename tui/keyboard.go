@@ -22,16 +22,25 @@ func (m *Model) key(k tea.KeyMsg) tea.Cmd {
 		return m.sc.suspend()
 	}
 	switch {
-	case m.prompt.on():
-		return m.prompt.key(k)
+	case m.sc.prompt.on():
+		return m.sc.prompt.key(k)
 	case m.sc.over != nil:
 		return m.overlayKey(k)
 	}
-	a, ok := m.sc.keys.Find(k.String(), m.at)
+	a, ok := m.action(k.String())
 	if !ok {
 		return nil
 	}
 	return m.do(a)
+}
+
+// action is what a key does on the screen that is shown. While a text is searched for, the
+// keys of the search are its own: elsewhere one of them steps the program.
+func (m *Model) action(pressed string) (keys.Action, bool) {
+	if a, ok := m.sc.keys.Find(pressed, keys.Overview); m.current().query != "" && ok && (a == keys.NextMatch || a == keys.PrevMatch) {
+		return a, true
+	}
+	return m.sc.keys.Find(pressed, m.at)
 }
 
 // do carries out an action.
@@ -62,7 +71,7 @@ func (m *Model) do(a keys.Action) tea.Cmd {
 	case keys.Palette:
 		return m.openPalette()
 	case keys.Search:
-		return m.prompt.start("/", "", typed{accept: m.startSearch})
+		return m.sc.prompt.start("/", "", typed{accept: m.startSearch})
 	case keys.Filter:
 		return m.openFilter()
 	case keys.NextMatch, keys.PrevMatch:
@@ -244,7 +253,7 @@ func (m *Model) interrupt() tea.Cmd {
 // openFilter opens the filter line; rows go as it is typed.
 func (m *Model) openFilter() tea.Cmd {
 	p := m.current()
-	return m.prompt.start("filter: ", p.filter, typed{changed: func(text string) tea.Cmd {
+	return m.sc.prompt.start("filter: ", p.filter, typed{changed: func(text string) tea.Cmd {
 		p.filter = text
 		return p.refilter()
 	}})

@@ -194,7 +194,7 @@ func TestFastKeysAreKeys(t *testing.T) {
 	}
 	d.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("3/GB0")})
 	d.script("screen Breaks")
-	if got := d.m.prompt.input.Value(); got != "GB0" {
+	if got := d.m.sc.prompt.input.Value(); got != "GB0" {
 		t.Errorf("the prompt holds %q", got)
 	}
 }

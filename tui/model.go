@@ -26,7 +26,6 @@ type Model struct {
 	screens []screen
 	at      keys.Screen // the one that is shown
 	back    []keys.Screen
-	prompt  prompt
 
 	polling bool
 	// madeFor is the size of the terminal when the rows were made.
@@ -74,8 +73,8 @@ func New(feed Feed, opt Options) *Model {
 		titles, own = append(titles, p.title), append(own, p.keys)
 	}
 	m.sc.keys = keys.New(titles, own)
-	m.prompt.input = textinput.New()
-	m.prompt.input.Cursor.SetMode(cursor.CursorStatic)
+	m.sc.prompt.input = textinput.New()
+	m.sc.prompt.input.Cursor.SetMode(cursor.CursorStatic)
 	return m
 }
 
@@ -113,7 +112,7 @@ func (m *Model) Init() tea.Cmd {
 // Update handles one message. It prepares what View draws, so that View only
 // reads.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	if k, ok := msg.(tea.KeyMsg); ok && len(k.Runes) > 1 && !k.Paste && !m.prompt.on() {
+	if k, ok := msg.(tea.KeyMsg); ok && len(k.Runes) > 1 && !k.Paste && !m.sc.prompt.on() {
 		return m, m.oneByOne(k)
 	}
 	said, paused := m.sc.notice.text, m.sc.run.Paused

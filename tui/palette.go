@@ -21,7 +21,7 @@ type palette struct {
 func (m *Model) openPalette() tea.Cmd {
 	o := &palette{sheet{title: "Type a command, a function, a kernel, a break", picks: true}, m}
 	m.sc.over = o
-	cmd := m.prompt.start(": ", "", typed{
+	cmd := m.sc.prompt.start(": ", "", typed{
 		changed: func(text string) tea.Cmd {
 			o.filter(text)
 			return nil

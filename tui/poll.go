@@ -104,6 +104,7 @@ func (m *Model) take(msg reportMsg) {
 	sc.report, sc.facts = msg.report, msg.facts
 	sc.look(sc.feed.Run())
 	sc.version++
+	m.stopped()
 	for i, s := range m.screens {
 		p, rows := s.state(), msg.rows[i]
 		if _, late := s.(slow); late {

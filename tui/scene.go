@@ -39,8 +39,10 @@ type scene struct {
 
 	notice notice
 	over   overlay // nil: none
+	prompt prompt
 	texts  texts
 	search payloadSearch
+	debug  debugging
 	quit   bool // the screens end
 }
 
@@ -79,6 +81,7 @@ func (sc *scene) look(r Run) {
 		sc.say("since the previous run: " + r.Changes)
 	}
 	sc.run = r
+	sc.debug.header(sc)
 	if o, asks := sc.over.(*parting); asks && !r.Ours {
 		sc.over = nil // there is nothing left to stop or to leave running
 		sc.quit = sc.quit || o.then == keys.Quit && sc.now().Sub(o.asked) < justAsked

@@ -28,6 +28,7 @@ func screens() []screen {
 		keys.Logs:       newLogs(),
 		keys.Output:     newOutput(),
 		keys.Ranks:      newRanks(),
+		keys.Stop:       newStop(),
 	}
 }
 

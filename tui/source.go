@@ -5,6 +5,8 @@ import (
 	"sort"
 	"strings"
 
+	tea "github.com/charmbracelet/bubbletea"
+
 	"tcdbg/explain"
 	"tcdbg/logs"
 	"tcdbg/tui/keys"
@@ -203,7 +205,7 @@ func (r *lineRow) sel() Selection {
 }
 
 func (r *lineRow) draw(sc *scene, w int) theme.Line {
-	l := theme.Line{{Text: fmt.Sprintf("%5d ", r.n), Style: theme.Faint}}
+	l := theme.Line{{Text: fmt.Sprintf("%5d", r.n), Style: theme.Faint}, r.stopMark()}
 	l = append(l, r.marks()...)
 	code := sc.hl.Line(syntax.OfFile(r.file), r.code)
 	if library(r.file) {
@@ -216,6 +218,33 @@ func (r *lineRow) draw(sc *scene, w int) theme.Line {
 		return append(append(l, code.Fit(room-side-2)...), append(theme.Line{{Text: "  "}}, note.Fit(side)...)...)
 	}
 	return append(l, code...)
+}
+
+// stopMark says that the program stands at the line, or that a breakpoint is there.
+func (r *lineRow) stopMark() theme.Span {
+	switch f := r.facts; {
+	case f != nil && f.stands:
+		return theme.Span{Text: theme.GlyphStands, Style: theme.Yellow | theme.Bold}
+	case f != nil && f.point:
+		return theme.Span{Text: theme.GlyphRunning, Style: theme.Red}
+	}
+	return theme.Span{Text: " "}
+}
+
+// act sets a breakpoint at the line, or runs to it.
+func (scr *sourceScreen) act(sc *scene, a keys.Action) (tea.Cmd, bool) {
+	if a != keys.SetBreakpoint && a != keys.RunToLine {
+		return nil, false
+	}
+	r, ok := scr.selected().(*lineRow)
+	if !ok {
+		sc.fail("select a line first")
+		return nil, true
+	}
+	if a == keys.RunToLine {
+		return sc.runTo(r.pos(), nil), true
+	}
+	return sc.setBreakpoint(r.pos()), true
 }
 
 // marks is the gutter: six cells.

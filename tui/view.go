@@ -234,7 +234,7 @@ func (sc *scene) programState() theme.Line {
 	case sc.frozen:
 		return theme.Line{{Text: theme.GlyphPaused + " display frozen, program still running", Style: theme.Yellow}}
 	case r.Paused:
-		return theme.Line{theme.T(theme.Yellow, theme.GlyphPaused+" paused "+r.Where)}
+		return theme.Line{theme.T(theme.Yellow, theme.GlyphPaused+" "+sc.debug.state+" "+r.Where)}
 	case r.Live && sc.elapsed() == 0: // a trace that somebody else writes
 		return theme.Line{{Text: theme.GlyphRunning + " following", Style: theme.Green}}
 	case r.Live:
@@ -297,8 +297,8 @@ func (sc *scene) totals(short bool) string {
 func (m *Model) footer(w int) theme.Line {
 	sc := &m.sc
 	switch n := sc.notice; {
-	case m.prompt.on():
-		return m.prompt.line()
+	case m.sc.prompt.on():
+		return m.sc.prompt.line()
 	case n.text != "":
 		style := theme.Accent
 		if n.bad {

@@ -30,6 +30,7 @@ const (
 	Logs
 	Output
 	Ranks
+	Stop
 )
 
 // Title is what a screen is called: its name, the name for narrow terminals, the key

@@ -56,6 +56,8 @@ const (
 	Watch
 	PrevItem
 	NextItem
+	SetBreakpoint
+	RunToLine
 	OpenScreen
 
 	Own Action = 1000
@@ -128,6 +130,9 @@ func rows() []Binding {
 		Bind(PreviewFix, "preview the fix as a diff of your file", "Breaks", 2, "p").on(Breaks),
 		Bind(ApplyFix, "write the fix to your file (asks first)", "Breaks", 0, "a").on(Breaks),
 		Bind(UndoFix, "undo the last fix that was written", "Breaks", 0, "u").on(Breaks),
+		Bind(SetBreakpoint, "set a breakpoint: at the line, or asks where", "The program", 0, "b").on(Source, Stop),
+		Bind(RunToLine, "run to the line", "The program", 0, "r").on(Source, Stop),
+		Bind(Fold, "fold or unfold", "Trees", 3, "z").on(Stop),
 	}
 }
 

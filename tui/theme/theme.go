@@ -62,6 +62,7 @@ const (
 	GlyphRunning   = "●"
 	GlyphWatching  = "◉"
 	GlyphPaused    = "‖"
+	GlyphStands    = "▶"
 	GlyphEnded     = "■"
 	GlyphFailed    = "✗"
 	GlyphDone      = "✓"

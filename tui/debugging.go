@@ -1,0 +1,187 @@
+package tui
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"tcdbg/explain"
+	"tcdbg/logs"
+	"tcdbg/logs/ctl"
+	"tcdbg/tui/keys"
+)
+
+// This file is the commands of a debugger: go on, step, breakpoints, expressions. What
+// comes of them are records, which the Stop screen shows.
+
+// debugging is what the screens know of a program that they can stop.
+type debugging struct {
+	seen   int64  // record of the newest stop that was shown
+	points int    // breakpoints that were set: their ids
+	state  string // how the header says that the program stands
+}
+
+// stopKinds says for a kind of stop where the program stands.
+var stopKinds = map[logs.StopKind]string{
+	logs.StopPause: "paused", logs.StopStart: "before the first line", logs.StopFrame: "before a compile", logs.StopBreak: "graph break",
+	logs.StopRecompile: "guard miss", logs.StopCall: "call of a compiled function", logs.StopKernel: "before a kernel",
+	logs.StopLine: "line", logs.StopNaN: "NaN or Inf", logs.StopDiffers: "differs from eager", logs.StopRaised: "error",
+}
+
+// stopTitle is the kind of a stop in words.
+func stopTitle(k logs.StopKind) string {
+	if t := stopKinds[k]; t != "" {
+		return t
+	}
+	return string(k)
+}
+
+// header takes from the report that the program stands, and where: its newest stop.
+func (d *debugging) header(sc *scene) {
+	d.state = "paused"
+	if !sc.run.Live {
+		return
+	}
+	standing := sc.report.Session.Standing()
+	if len(standing) == 0 {
+		return
+	}
+	s := standing[len(standing)-1]
+	sc.run.Paused = true
+	if d.state = stopTitle(s.Kind); len(standing) > 1 {
+		d.state = fmt.Sprintf("%d stopped: %s", len(standing), d.state)
+	}
+	if s.Where.File != "" {
+		sc.run.Where = fmt.Sprintf("%s:%d", filepath.Base(s.Where.File), s.Where.Line)
+	}
+}
+
+// stopped leads to a new stop of a program that runs: the selection is its line, and it is
+// shown on the Stop screen, or on Source where that is open.
+func (m *Model) stopped() {
+	sc := &m.sc
+	standing := sc.report.Session.Standing()
+	if len(standing) == 0 || !sc.run.Live {
+		return
+	}
+	s := standing[len(standing)-1]
+	if s.Seq <= sc.debug.seen {
+		return
+	}
+	sc.debug.seen = s.Seq
+	m.pane(keys.Stop).untouch()
+	if s.Where.File != "" {
+		sc.sel = posSel(s.Where)
+		sc.selGen++
+		m.pane(keys.Stop).synced = sc.selGen
+	}
+	if m.at != keys.Stop && m.at != keys.Source && sc.over == nil && !sc.prompt.on() {
+		m.open(keys.Stop)
+	}
+}
+
+// untouch puts the cursor of a pane back to the first row, and to the list.
+func (p *pane) untouch() { p.touched, p.inside = false, false }
+
+// aim addresses a command to the thread of a stop; where no other stands, to all.
+func (sc *scene) aim(c ctl.Command, s *explain.Stop) ctl.Command {
+	if s != nil && s.Stands && len(sc.report.Session.Standing()) > 1 {
+		c.Process, c.Thread = s.Process, s.Thread
+	}
+	return c
+}
+
+// command sends a command to the program; said is what the last line says then.
+func (sc *scene) command(c ctl.Command, said string) tea.Cmd {
+	feed := sc.feed
+	switch {
+	case !sc.run.Live:
+		sc.fail(string(c.Verb) + ": the program has ended")
+		return nil
+	case !sc.run.Control:
+		sc.fail(string(c.Verb) + ": only programs under tcdbg run and tcdbg exec --pause can be stopped")
+		return nil
+	}
+	return func() tea.Msg {
+		if err := feed.Send(c); err != nil {
+			return statusMsg{err.Error(), true}
+		}
+		return statusMsg{text: said}
+	}
+}
+
+// steps are the arguments of Step, by what the last line says.
+var steps = map[keys.Action]struct{ arg, said string }{
+	nextLine:        {"line", "to the next line"},
+	stepInto:        {"into", "to the next line of any function"},
+	stepOut:         {"out", "to the end of this function"},
+	nextOperator:    {"operator", "to the next operator"},
+	nextInstruction: {"instruction", "to the next instruction of the trace"},
+}
+
+// setBreakpoint sets a breakpoint at a line, takes it away where there is one, or without a
+// line asks what is to stop.
+func (sc *scene) setBreakpoint(p logs.Pos) tea.Cmd {
+	if p.File == "" || p.Line == 0 {
+		return sc.askBreakpoint("")
+	}
+	for _, have := range sc.report.Session.Points {
+		if pointAt(have, lineOf(p)) {
+			return sc.clearBreakpoint(have)
+		}
+	}
+	return sc.breakpoint(fmt.Sprintf("%s:%d", p.File, p.Line))
+}
+
+// askBreakpoint asks what is to stop.
+func (sc *scene) askBreakpoint(text string) tea.Cmd {
+	sc.say("FILE:LINE, func NAME, GB0170, break, recompile, call, kernel, nan, differs, raised, guard TEXT, id 1/0; then: if CONDITION")
+	return sc.prompt.start("stop at: ", text, typed{accept: func(spec string) tea.Cmd {
+		sc.say("")
+		if spec = strings.TrimSpace(spec); spec == "" {
+			return nil
+		}
+		return sc.breakpoint(spec)
+	}})
+}
+
+func (sc *scene) breakpoint(spec string) tea.Cmd {
+	for _, p := range sc.report.Session.Points {
+		sc.debug.points = max(sc.debug.points, p.ID)
+	}
+	sc.debug.points++
+	return sc.command(ctl.Command{Verb: ctl.Break, Point: sc.debug.points, Arg: spec}, "breakpoint: "+spec)
+}
+
+func (sc *scene) clearBreakpoint(p logs.Point) tea.Cmd {
+	return sc.command(ctl.Command{Verb: ctl.Clear, Point: p.ID, Arg: p.Spec}, "no breakpoint any more: "+p.Spec)
+}
+
+// pointAt reports whether a breakpoint is at a line; its file may be the end of a path.
+func pointAt(p logs.Point, at line) bool {
+	spec, _, _ := strings.Cut(p.Spec, " if ")
+	file, ok := strings.CutSuffix(strings.TrimSpace(spec), fmt.Sprintf(":%d", at.n))
+	return ok && file != "" && (file == at.file || strings.HasSuffix(at.file, "/"+file))
+}
+
+// runTo lets the program run to a line.
+func (sc *scene) runTo(p logs.Pos, s *explain.Stop) tea.Cmd {
+	if p.File == "" || p.Line == 0 {
+		sc.fail("run to: no line is selected")
+		return nil
+	}
+	where := fmt.Sprintf("%s:%d", p.File, p.Line)
+	return sc.command(sc.aim(ctl.Command{Verb: ctl.Step, Arg: where}, s), "runs to "+sc.place(p))
+}
+
+// ask asks for an expression, and sends it.
+func (sc *scene) ask(head string, verb ctl.Verb, level int, s *explain.Stop) tea.Cmd {
+	return sc.prompt.start(head, "", typed{accept: func(expr string) tea.Cmd {
+		if expr = strings.TrimSpace(expr); expr == "" {
+			return nil
+		}
+		return sc.command(sc.aim(ctl.Command{Verb: verb, Arg: expr, Level: level}, s), string(verb)+": "+expr)
+	}})
+}

@@ -1,0 +1,346 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"tcdbg/explain"
+	"tcdbg/logs"
+	"tcdbg/logs/ctl"
+	"tcdbg/tui/keys"
+	"tcdbg/tui/theme"
+)
+
+// This file is screen !, Stop: where does the program stand, why, and what are its values?
+// Its rows are stops, breakpoints and expressions; what is at a stop is in stopdoc.go.
+
+// stopScreen is the Stop screen.
+type stopScreen struct {
+	pane
+	stops kept[*logs.Stop]
+	lines []stopLine // of the document that is shown
+}
+
+// What the keys of the screen do.
+const (
+	goOn keys.Action = keys.Own + iota
+	nextLine
+	stepInto
+	stepOut
+	nextOperator
+	nextInstruction
+	evaluate
+	watchExpr
+	drop
+)
+
+// maxLoadedStops is how many stops are kept with their values.
+const maxLoadedStops = 8
+
+func newStop() screen {
+	const group = "A stopped program"
+	return &stopScreen{
+		pane: pane{
+			title: keys.Title{
+				Name: "Stop", Short: "Stp", Key: "!", Asks: "Where does the program stand, why, and what are its values?",
+			},
+			leadLines: 2, detailed: true, share: 0.3,
+			keys: []keys.Binding{
+				keys.Bind(goOn, "continue", group, 1, "c"),
+				keys.Bind(nextLine, "next line", group, 1, "n"),
+				keys.Bind(stepInto, "step into", group, 1, "i"),
+				keys.Bind(stepOut, "step out", group, 1, "o"),
+				keys.Bind(nextOperator, "next operator", group, 2, "p"),
+				keys.Bind(nextInstruction, "next instruction of the trace", group, 0, "I"),
+				keys.Bind(evaluate, "evaluate", group, 2, "E"),
+				keys.Bind(watchExpr, "watch an expression at every stop", group, 0, "W"),
+				keys.Bind(drop, "remove the breakpoint or watch expression", group, 0, "d"),
+			},
+		},
+		stops: newKept[*logs.Stop](maxLoadedStops),
+	}
+}
+
+func (*stopScreen) empty(sc *scene) []string {
+	if sc.run.Live && !sc.run.Control {
+		return []string{
+			"This program cannot be stopped.",
+			"Programs under tcdbg run can, and those under tcdbg exec --pause.",
+		}
+	}
+	if !sc.run.Live {
+		return []string{"The program never stopped.", "space stops a program that runs, b sets a breakpoint."}
+	}
+	return []string{
+		"The program runs.",
+		"space stops it at its next safe point: a call, a compile, a graph break, a guard miss. b sets a breakpoint. What it then " +
+			"computes with is here: its stack, its variables, the graph so far, the guard that failed.",
+	}
+}
+
+// absent says that a run which never stopped has no tab for it.
+func (*stopScreen) absent(r *explain.Report) bool {
+	return len(r.Session.Stops)+len(r.Session.Points)+len(r.Session.Answers) == 0
+}
+
+func (*stopScreen) count(r *explain.Report) int { return len(r.Session.Standing()) }
+
+func (scr *stopScreen) lead(sc *scene, w int) []theme.Line {
+	s := scr.stop(sc)
+	if s == nil {
+		return nil
+	}
+	style, head := theme.Bold|theme.Yellow, theme.GlyphPaused+" "
+	if !s.Stands {
+		style, head = theme.Bold, theme.GlyphEnded+" was at: "
+	}
+	l := theme.Line{theme.T(style, " "+head+stopTitle(s.Kind))}
+	if s.Where.File != "" {
+		l = append(l, theme.T(theme.Accent, "  "+sc.place(s.Where)), theme.T(theme.Faint, inFunc(s.Where)))
+	}
+	if who := thread(s); who != "" {
+		l = append(l, theme.T(theme.Faint, "  "+who))
+	}
+	return []theme.Line{l.Fit(w), theme.Line{theme.T(theme.Plain, "   "+oneLine(s.Why))}.Fit(w)}
+}
+
+func inFunc(p logs.Pos) string {
+	if p.Func == "" {
+		return ""
+	}
+	return " in " + p.Func
+}
+
+// thread names the thread of a stop where there may be several.
+func thread(s *explain.Stop) string {
+	var out []string
+	if s.Rank >= 0 {
+		out = append(out, fmt.Sprintf("rank %d", s.Rank))
+	}
+	if s.Thread != "" {
+		out = append(out, "thread "+s.Thread)
+	}
+	return strings.Join(out, ", ")
+}
+
+// stop is the stop that is shown: that of the row, else the newest one.
+func (scr *stopScreen) stop(sc *scene) *explain.Stop {
+	if r, ok := scr.selected().(*stopRow); ok {
+		return r.s
+	}
+	all := sc.report.Session.Stops
+	if standing := sc.report.Session.Standing(); len(standing) > 0 {
+		return standing[len(standing)-1]
+	}
+	if len(all) > 0 {
+		return all[len(all)-1]
+	}
+	return nil
+}
+
+// rows are where the program stands, breakpoints, what was asked for, and the stops before;
+// the newest first.
+func (*stopScreen) rows(in *input) []row {
+	s := &in.report.Session
+	var now, before, out []row
+	for _, x := range slices.Backward(s.Stops) {
+		if x.Stands {
+			now = append(now, &stopRow{x})
+		} else {
+			before = append(before, &stopRow{x})
+		}
+	}
+	section := func(title string, rows []row) {
+		if len(rows) == 0 {
+			return
+		}
+		if len(out) > 0 {
+			out = append(out, &headRow{})
+		}
+		out = append(append(out, &headRow{text: title}), rows...)
+	}
+	section("STANDS AT", now)
+	section("BREAKPOINTS", pointRows(s.Points))
+	section("EXPRESSIONS", answerRows(s))
+	if s.Earlier > 0 {
+		before = append(before, &headRow{text: count(s.Earlier, "earlier stop") + ": in Logs"})
+	}
+	section("EARLIER STOPS", before)
+	return out
+}
+
+// pointRows are the breakpoints; one of several processes is one row.
+func pointRows(points []logs.Point) []row {
+	var rows []row
+	at := map[int]*pointRow{}
+	for _, p := range points {
+		if r := at[p.ID]; r != nil {
+			r.places += p.Places
+			if p.Error == "" {
+				r.p.Error = "" // some process has it
+			}
+			continue
+		}
+		r := &pointRow{p, p.Places}
+		at[p.ID] = r
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// answerRows are the expressions that were evaluated, the newest first; of equal ones the
+// newest alone.
+func answerRows(s *explain.Session) []row {
+	var rows []row
+	seen := map[string]bool{}
+	for _, a := range slices.Backward(s.Answers) {
+		if !seen[a.Expr] {
+			seen[a.Expr] = true
+			rows = append(rows, &answerRow{a})
+		}
+	}
+	return rows
+}
+
+// stopRow is one stop.
+type stopRow struct{ s *explain.Stop }
+
+func (r *stopRow) key() string    { return fmt.Sprintf("stop %d", r.s.Seq) }
+func (r *stopRow) sel() Selection { return posSel(r.s.Where) }
+func (r *stopRow) matches(q string) bool {
+	return theme.IndexFold(stopTitle(r.s.Kind), q) >= 0 || theme.IndexFold(r.s.Why, q) >= 0 || theme.IndexFold(r.s.Where.File, q) >= 0
+}
+
+func (r *stopRow) draw(sc *scene, w int) theme.Line {
+	style := theme.Faint
+	if r.s.Stands {
+		style = theme.Yellow
+	}
+	l := theme.Line{{Text: fmt.Sprintf("%s %d ", theme.GlyphPaused, r.s.ID), Style: style}, theme.T(theme.Plain, stopTitle(r.s.Kind)+"  ")}
+	if who := thread(r.s); who != "" {
+		l = append(l, theme.T(theme.Faint, who+"  "))
+	}
+	return append(l, theme.T(theme.Accent, sc.placeIn(r.s.Where, max(8, w-l.Width()))))
+}
+
+// pointRow is a breakpoint.
+type pointRow struct {
+	p      logs.Point
+	places int
+}
+
+func (r *pointRow) key() string           { return fmt.Sprintf("point %d", r.p.ID) }
+func (r *pointRow) sel() Selection        { return Selection{} }
+func (r *pointRow) matches(q string) bool { return theme.IndexFold(r.p.Spec, q) >= 0 }
+
+func (r *pointRow) draw(_ *scene, w int) theme.Line {
+	glyph, tail := theme.Span{Text: theme.GlyphRunning + " ", Style: theme.Red}, ""
+	switch {
+	case r.p.Error != "":
+		glyph, tail = theme.Span{Text: theme.GlyphFailed + " ", Style: theme.Yellow}, "  "+r.p.Error
+	case r.places > 1:
+		tail = fmt.Sprintf("  %d places", r.places)
+	}
+	spec := theme.CutLeft(pointTitle(r.p.Spec), max(10, w-2-min(len(tail), w/2)))
+	return theme.Line{glyph, theme.T(theme.Plain, spec), theme.T(theme.Faint, tail)}
+}
+
+// everyStop says what a breakpoint stops that is not at a place.
+var everyStop = map[string]string{
+	"break": "every graph break", "recompile": "every guard miss", "frame": "every compile", "call": "every call of a compiled function",
+	"kernel": "every kernel", "nan": "the first NaN or Inf", "differs": "what differs from eager", "raised": "errors nobody catches",
+}
+
+// pointTitle is a breakpoint in words.
+func pointTitle(spec string) string {
+	what, condition, ok := strings.Cut(spec, " if ")
+	if title := everyStop[strings.TrimSpace(what)]; title != "" {
+		what = title
+	}
+	if ok {
+		return what + " if " + condition
+	}
+	return what
+}
+
+// answerRow is an expression with its value.
+type answerRow struct{ a *logs.Answer }
+
+func (r *answerRow) key() string           { return "expression " + r.a.Expr }
+func (r *answerRow) sel() Selection        { return Selection{} }
+func (r *answerRow) matches(q string) bool { return theme.IndexFold(r.a.Expr, q) >= 0 }
+
+func (r *answerRow) draw(_ *scene, w int) theme.Line {
+	l := theme.Line{theme.T(theme.Plain, theme.Cut(r.a.Expr, max(8, w/2))), {Text: " = ", Style: theme.Faint}}
+	if r.a.Error != "" {
+		return append(l, theme.T(theme.Red, r.a.Error))
+	}
+	return append(l, theme.T(theme.Plain, valueText(&r.a.Value)))
+}
+
+// act carries out the debugger's commands.
+func (scr *stopScreen) act(sc *scene, a keys.Action) (tea.Cmd, bool) {
+	s := scr.stop(sc)
+	if step, ok := steps[a]; ok {
+		return sc.command(sc.aim(ctl.Command{Verb: ctl.Step, Arg: step.arg}, s), step.said), true
+	}
+	switch a {
+	case goOn:
+		return sc.command(sc.aim(ctl.Command{Verb: ctl.Continue}, s), "runs on"), true
+	case keys.SetBreakpoint:
+		return scr.askHere(sc), true
+	case keys.RunToLine:
+		return sc.runTo(scr.line(sc), s), true
+	case evaluate:
+		return sc.ask("evaluate: ", ctl.Evaluate, scr.level(), s), true
+	case watchExpr:
+		return sc.ask("watch: ", ctl.Watch, 0, nil), true
+	case drop:
+		return scr.drop(sc), true
+	case keys.Fold:
+		scr.fold(sc)
+		return nil, true
+	}
+	return nil, false
+}
+
+// askHere asks for a breakpoint; the line at the document's cursor is what is offered.
+func (scr *stopScreen) askHere(sc *scene) tea.Cmd {
+	text := ""
+	if at, ok := scr.target(); ok && at.Pos.Line > 0 {
+		text = fmt.Sprintf("%s:%d", at.Pos.File, at.Pos.Line)
+	}
+	return sc.askBreakpoint(text)
+}
+
+// line is the line at the document's cursor, else that of the stop.
+func (scr *stopScreen) line(sc *scene) logs.Pos {
+	if at, ok := scr.target(); ok {
+		return at.Pos
+	}
+	if s := scr.stop(sc); s != nil {
+		return s.Where
+	}
+	return logs.Pos{}
+}
+
+// drop removes the breakpoint of the row, or ends the watch at the document's cursor.
+func (scr *stopScreen) drop(sc *scene) tea.Cmd {
+	if r, ok := scr.selected().(*pointRow); ok && !scr.inside {
+		return sc.clearBreakpoint(r.p)
+	}
+	if l := scr.lineAt(); l != nil && l.watch != "" {
+		return sc.command(ctl.Command{Verb: ctl.Unwatch, Arg: l.watch}, "no longer watched: "+l.watch)
+	}
+	sc.fail("select a breakpoint, or in the right pane an expression that is watched")
+	return nil
+}
+
+// enter goes into the values.
+func (scr *stopScreen) enter(row) (keys.Screen, bool) {
+	scr.inside = true
+	return 0, false
+}
