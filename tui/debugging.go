@@ -11,6 +11,7 @@ import (
 	"tcdbg/logs"
 	"tcdbg/logs/ctl"
 	"tcdbg/tui/keys"
+	"tcdbg/tui/prompt"
 )
 
 // This file is the commands of a debugger: go on, step, breakpoints, expressions. What
@@ -77,7 +78,7 @@ func (m *Model) stopped() {
 		sc.selGen++
 		m.pane(keys.Stop).synced = sc.selGen
 	}
-	if m.at != keys.Stop && m.at != keys.Source && sc.over == nil && !sc.prompt.on() {
+	if m.at != keys.Stop && m.at != keys.Source && sc.over == nil && !sc.prompt.On() {
 		m.open(keys.Stop)
 	}
 }
@@ -138,7 +139,7 @@ func (sc *scene) setBreakpoint(p logs.Pos) tea.Cmd {
 // askBreakpoint asks what is to stop.
 func (sc *scene) askBreakpoint(text string) tea.Cmd {
 	sc.say("FILE:LINE, func NAME, GB0170, break, recompile, call, kernel, nan, differs, raised, guard TEXT, id 1/0; then: if CONDITION")
-	return sc.prompt.start("stop at: ", text, typed{accept: func(spec string) tea.Cmd {
+	return sc.prompt.Start("stop at: ", text, prompt.Typed{Accept: func(spec string) tea.Cmd {
 		sc.say("")
 		if spec = strings.TrimSpace(spec); spec == "" {
 			return nil
@@ -178,7 +179,7 @@ func (sc *scene) runTo(p logs.Pos, s *explain.Stop) tea.Cmd {
 
 // ask asks for an expression, and sends it.
 func (sc *scene) ask(head string, verb ctl.Verb, level int, s *explain.Stop) tea.Cmd {
-	return sc.prompt.start(head, "", typed{accept: func(expr string) tea.Cmd {
+	return sc.prompt.Start(head, "", prompt.Typed{Accept: func(expr string) tea.Cmd {
 		if expr = strings.TrimSpace(expr); expr == "" {
 			return nil
 		}

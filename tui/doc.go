@@ -6,6 +6,7 @@ import (
 
 	"tcdbg/explain"
 	"tcdbg/logs"
+	"tcdbg/tui/diff"
 	"tcdbg/tui/syntax"
 	"tcdbg/tui/theme"
 )
@@ -237,4 +238,43 @@ func (d *doc) stack(stack []logs.Pos) {
 			theme.T(style, theme.Fit(theme.Clean(p.Func), 22)+" "), theme.T(theme.Faint, strings.TrimSpace(p.Code)),
 		)
 	}
+}
+
+// sideBySide is the width from which before and after lie side by side.
+const sideBySide = 84
+
+// beforeAfter compares two texts: side by side where there is room.
+func (d *doc) beforeAfter(lang syntax.Lang, before, after string) {
+	edits := diff.Lines(diff.Split(before), diff.Split(after))
+	if diff.Related(edits) {
+		edits = diff.FoldSame(edits)
+	}
+	if d.width < sideBySide && !diff.Related(edits) {
+		d.add(theme.T(theme.Faint, "AFTER"))
+		d.code(d.sc.hl, lang, after)
+		d.blank()
+		d.add(theme.T(theme.Faint, "BEFORE"))
+		d.code(d.sc.hl, lang, before)
+		return
+	}
+	if d.width < sideBySide {
+		d.parts = append(d.parts, part{
+			n: len(edits), code: true,
+			line: func(i int) theme.Line { return diff.Draw(d.sc.hl, edits[i], lang) },
+			text: func(i int) string { return edits[i].Text },
+		})
+		return
+	}
+	rows := diff.Pairs(edits)
+	half := (d.width - 3) / 2
+	d.add(theme.T(theme.Faint, theme.Fit("BEFORE", half)+" │ AFTER"))
+	d.parts = append(d.parts, part{
+		n: len(rows),
+		line: func(i int) theme.Line {
+			l := diff.DrawSide(d.sc.hl, rows[i][0], lang).Fit(half)
+			l = append(l, theme.Span{Text: " │ ", Style: theme.Faint})
+			return append(l, diff.DrawSide(d.sc.hl, rows[i][1], lang)...)
+		},
+		text: func(i int) string { return rows[i][0].Text + " " + rows[i][1].Text },
+	})
 }

@@ -7,6 +7,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"tcdbg/explain"
+	"tcdbg/tui/diff"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/theme"
 )
@@ -364,12 +365,12 @@ func (scr *guardsScreen) guardDiff(d *doc, c *explain.Compile, root *explain.Gua
 	)
 	d.blank()
 	same := 0
-	for _, e := range diffLines(a, b) {
-		switch e.op {
+	for _, e := range diff.Lines(a, b) {
+		switch e.Op {
 		case '-':
-			d.add(theme.T(theme.Red, "- "+e.text))
+			d.add(theme.T(theme.Red, "- "+e.Text))
 		case '+':
-			d.add(theme.T(theme.Green, "+ "+e.text))
+			d.add(theme.T(theme.Green, "+ "+e.Text))
 		default:
 			same++
 		}

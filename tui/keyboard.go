@@ -4,6 +4,7 @@ import (
 	"tcdbg/logs/ctl"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/list"
+	"tcdbg/tui/prompt"
 
 	tea "github.com/charmbracelet/bubbletea"
 )
@@ -22,8 +23,8 @@ func (m *Model) key(k tea.KeyMsg) tea.Cmd {
 		return m.sc.suspend()
 	}
 	switch {
-	case m.sc.prompt.on():
-		return m.sc.prompt.key(k)
+	case m.sc.prompt.On():
+		return m.sc.prompt.Key(k)
 	case m.sc.over != nil:
 		return m.overlayKey(k)
 	}
@@ -71,7 +72,7 @@ func (m *Model) do(a keys.Action) tea.Cmd {
 	case keys.Palette:
 		return m.openPalette()
 	case keys.Search:
-		return m.sc.prompt.start("/", "", typed{accept: m.startSearch})
+		return m.sc.prompt.Start("/", "", prompt.Typed{Accept: m.startSearch})
 	case keys.Filter:
 		return m.openFilter()
 	case keys.NextMatch, keys.PrevMatch:
@@ -253,7 +254,7 @@ func (m *Model) interrupt() tea.Cmd {
 // openFilter opens the filter line; rows go as it is typed.
 func (m *Model) openFilter() tea.Cmd {
 	p := m.current()
-	return m.sc.prompt.start("filter: ", p.filter, typed{changed: func(text string) tea.Cmd {
+	return m.sc.prompt.Start("filter: ", p.filter, prompt.Typed{Changed: func(text string) tea.Cmd {
 		p.filter = text
 		return p.refilter()
 	}})

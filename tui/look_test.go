@@ -2,8 +2,6 @@ package tui
 
 import (
 	"errors"
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -194,7 +192,7 @@ func TestFastKeysAreKeys(t *testing.T) {
 	}
 	d.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("3/GB0")})
 	d.script("screen Breaks")
-	if got := d.m.sc.prompt.input.Value(); got != "GB0" {
+	if got := d.m.sc.prompt.Text(); got != "GB0" {
 		t.Errorf("the prompt holds %q", got)
 	}
 }
@@ -452,30 +450,6 @@ func TestSchedulesOfLeftRows(t *testing.T) {
 	d.run(sc.texts.begin())
 	if len(fusion.states.have) != have || len(sc.texts.want) > 0 {
 		t.Error("a stale schedule was kept")
-	}
-}
-
-// Long runs of lines that are the same are one line, so that changes show.
-func TestFoldSame(t *testing.T) {
-	var before []string
-	for i := range 40 {
-		before = append(before, fmt.Sprint("line ", i))
-	}
-	after := slices.Clone(before)
-	after[20] = "changed"
-	var got []string
-	for _, e := range foldSame(diffLines(before, after)) {
-		got = append(got, string(e.op)+e.text)
-	}
-	want := []string{
-		" line 0", "~⋮ 16 lines the same", " line 17", " line 18", " line 19", "-line 20", "+changed", " line 21",
-		" line 22", " line 23", "~⋮ 15 lines the same", " line 39",
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q", got)
-	}
-	if same := foldSame(diffLines(before, before)); len(same) != 40 {
-		t.Errorf("a text that did not change has %d lines of 40", len(same))
 	}
 }
 

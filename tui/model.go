@@ -7,11 +7,10 @@ import (
 	"tcdbg/explain"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/layout"
+	"tcdbg/tui/prompt"
 	"tcdbg/tui/syntax"
 	"tcdbg/tui/theme"
 
-	"github.com/charmbracelet/bubbles/cursor"
-	"github.com/charmbracelet/bubbles/textinput"
 	tea "github.com/charmbracelet/bubbletea"
 )
 
@@ -73,8 +72,7 @@ func New(feed Feed, opt Options) *Model {
 		titles, own = append(titles, p.title), append(own, p.keys)
 	}
 	m.sc.keys = keys.New(titles, own)
-	m.sc.prompt.input = textinput.New()
-	m.sc.prompt.input.Cursor.SetMode(cursor.CursorStatic)
+	m.sc.prompt = prompt.New()
 	return m
 }
 
@@ -112,7 +110,7 @@ func (m *Model) Init() tea.Cmd {
 // Update handles one message. It prepares what View draws, so that View only
 // reads.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	if k, ok := msg.(tea.KeyMsg); ok && len(k.Runes) > 1 && !k.Paste && !m.sc.prompt.on() {
+	if k, ok := msg.(tea.KeyMsg); ok && len(k.Runes) > 1 && !k.Paste && !m.sc.prompt.On() {
 		return m, m.oneByOne(k)
 	}
 	said, paused := m.sc.notice.text, m.sc.run.Paused

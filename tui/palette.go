@@ -6,6 +6,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"tcdbg/tui/keys"
+	"tcdbg/tui/prompt"
 	"tcdbg/tui/theme"
 )
 
@@ -21,14 +22,14 @@ type palette struct {
 func (m *Model) openPalette() tea.Cmd {
 	o := &palette{sheet{title: "Type a command, a function, a kernel, a break", picks: true}, m}
 	m.sc.over = o
-	cmd := m.sc.prompt.start(": ", "", typed{
-		changed: func(text string) tea.Cmd {
+	cmd := m.sc.prompt.Start(": ", "", prompt.Typed{
+		Changed: func(text string) tea.Cmd {
 			o.filter(text)
 			return nil
 		},
-		accept: func(string) tea.Cmd { return o.pick() },
-		move:   func(n int) { o.list.Move(o, n) },
-		cancel: func() { m.sc.over = nil },
+		Accept: func(string) tea.Cmd { return o.pick() },
+		Move:   func(n int) { o.list.Move(o, n) },
+		Cancel: func() { m.sc.over = nil },
 	})
 	o.filter("")
 	return cmd

@@ -10,6 +10,7 @@ import (
 	"tcdbg/explain"
 	"tcdbg/logs"
 	"tcdbg/tui/keys"
+	"tcdbg/tui/prompt"
 	"tcdbg/tui/syntax"
 	"tcdbg/tui/theme"
 )
@@ -39,7 +40,7 @@ type scene struct {
 
 	notice notice
 	over   overlay // nil: none
-	prompt prompt
+	prompt prompt.Prompt
 	texts  texts
 	search payloadSearch
 	debug  debugging

@@ -12,16 +12,17 @@ import (
 	"tcdbg/logs/ctl"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/theme"
+	"tcdbg/tui/values"
 )
 
 // This file is screen !, Stop: where does the program stand, why, and what are its values?
-// Its rows are stops, breakpoints and expressions; what is at a stop is in stopdoc.go.
+// Its rows are stops, breakpoints and expressions; the lines of the detail are made by package values.
 
 // stopScreen is the Stop screen.
 type stopScreen struct {
 	pane
 	stops kept[*logs.Stop]
-	lines []stopLine // of the document that is shown
+	lines []values.Line // of the document that is shown
 }
 
 // What the keys of the screen do.
@@ -278,7 +279,7 @@ func (r *answerRow) draw(_ *scene, w int) theme.Line {
 	if r.a.Error != "" {
 		return append(l, theme.T(theme.Red, r.a.Error))
 	}
-	return append(l, theme.T(theme.Plain, valueText(&r.a.Value)))
+	return append(l, theme.T(theme.Plain, values.Text(&r.a.Value)))
 }
 
 // act carries out the debugger's commands.
@@ -332,8 +333,8 @@ func (scr *stopScreen) drop(sc *scene) tea.Cmd {
 	if r, ok := scr.selected().(*pointRow); ok && !scr.inside {
 		return sc.clearBreakpoint(r.p)
 	}
-	if l := scr.lineAt(); l != nil && l.watch != "" {
-		return sc.command(ctl.Command{Verb: ctl.Unwatch, Arg: l.watch}, "no longer watched: "+l.watch)
+	if l := scr.lineAt(); l != nil && l.Watch != "" {
+		return sc.command(ctl.Command{Verb: ctl.Unwatch, Arg: l.Watch}, "no longer watched: "+l.Watch)
 	}
 	sc.fail("select a breakpoint, or in the right pane an expression that is watched")
 	return nil
@@ -343,4 +344,77 @@ func (scr *stopScreen) drop(sc *scene) tea.Cmd {
 func (scr *stopScreen) enter(row) (keys.Screen, bool) {
 	scr.inside = true
 	return 0, false
+}
+
+func (scr *stopScreen) detail(sc *scene, r row, w int) *doc {
+	d := newDoc(sc, w)
+	scr.lines = nil
+	switch r := r.(type) {
+	case *pointRow:
+		pointDoc(d, r)
+	case *answerRow:
+		scr.put(d, values.OfAnswer(r.a, scr.style(sc, w)))
+	case *stopRow:
+		s, ok := scr.stops.get(&sc.texts, r.key(), r.s.Load)
+		if !ok {
+			d.add(theme.T(theme.Faint, "reading values …"))
+			return d
+		}
+		scr.put(d, values.OfStop(s, scr.style(sc, w)))
+	}
+	return d
+}
+
+func (scr *stopScreen) style(sc *scene, w int) values.Style {
+	return values.Style{Width: w, Flipped: scr.folds, Place: sc.place, Code: sc.hl.Line}
+}
+
+// put makes the lines a part of the document.
+func (scr *stopScreen) put(d *doc, lines []values.Line) {
+	scr.lines = lines
+	d.parts = append(d.parts, part{
+		n:      len(lines),
+		line:   func(i int) theme.Line { return lines[i].Line },
+		target: func(i int) (Selection, bool) { return posSel(lines[i].Pos), lines[i].Pos.Line > 0 },
+	})
+}
+
+func pointDoc(d *doc, r *pointRow) {
+	d.add(theme.T(theme.Bold, "Breakpoint "+fmt.Sprint(r.p.ID)))
+	d.wrap(theme.Plain, 0, r.p.Spec)
+	d.blank()
+	switch {
+	case r.p.Error != "":
+		d.wrap(theme.Yellow, 0, r.p.Error)
+	case r.places > 0:
+		d.wrap(theme.Plain, 0, "It stops the program at "+count(r.places, "place")+".")
+	}
+	d.wrap(theme.Faint, 0, "d removes it.")
+}
+
+// lineAt is the line at the document's cursor, nil for none.
+func (scr *stopScreen) lineAt() *values.Line {
+	if i := scr.docList.Cursor(); scr.inside && i >= 0 && i < len(scr.lines) {
+		return &scr.lines[i]
+	}
+	return nil
+}
+
+// level is the level of the stack at the document's cursor, 0 without one.
+func (scr *stopScreen) level() int {
+	if l := scr.lineAt(); l != nil {
+		return l.Level
+	}
+	return 0
+}
+
+// fold folds or unfolds what is at the document's cursor.
+func (scr *stopScreen) fold(sc *scene) {
+	l := scr.lineAt()
+	if l == nil || l.Path == "" {
+		sc.say("enter or tab goes to the values; there z folds or unfolds the one at the cursor")
+		return
+	}
+	toggle(scr.folds, l.Path)
+	scr.version++
 }

@@ -9,6 +9,7 @@ import (
 	"tcdbg/explain"
 	"tcdbg/logs"
 	"tcdbg/tui/keys"
+	"tcdbg/tui/values"
 )
 
 // tensorOf is a tensor of floats with numbers.
@@ -30,7 +31,8 @@ func breakStop() *logs.Stop {
 		Stack: []logs.StackFrame{
 			{Pos: where, Locals: []logs.Value{
 				{Name: "x", Arg: true, Tensor: tensorOf("8 64")},
-				{Name: "b", Arg: true, Tensor: &logs.TensorValue{Dtype: "float32", Shape: []string{"8"}, Min: "-3", Max: "1", Mean: "-0.5"}},
+				{Name: "b", Arg: true, Tensor: &logs.TensorValue{Dtype: "float32", Shape: []string{"8"}, Min: "-3", Max: "1",
+					Mean: "-0.5"}},
 				{Name: "d", Type: "*main.Decoder", Items: []logs.Value{
 					{Name: "heads", Type: "int", Text: "4"},
 					{Name: "name", Type: "string", Text: "\"dec\x1b[31m\""},
@@ -40,10 +42,11 @@ func breakStop() *logs.Stop {
 			{Pos: at(31, "Model.Forward", "\th = d.Forward(h, b)")},
 			{Pos: at(14, "main", "out := m.Forward(img)"), Locals: []logs.Value{{Name: "epoch", Type: "int", Text: "3"}}},
 		},
-		Nodes:    []string{"attention: f32[8, 64] = attention(x)", "add: f32[8, 64] = attention + x"},
-		Symbolic: []logs.Value{{Name: "h", Tensor: tensorOf("8 64"), Fake: &logs.TensorValue{Dtype: "float32", Shape: []string{"s0", "64"}}}},
-		Watches:  []logs.Answer{{Expr: "b.Sum()", Value: logs.Value{Tensor: &logs.TensorValue{Dtype: "float32", First: []string{"-4"}}}}},
-		Missing:  []string{"locals of optimised functions"},
+		Nodes: []string{"attention: f32[8, 64] = attention(x)", "add: f32[8, 64] = attention + x"},
+		Symbolic: []logs.Value{{Name: "h", Tensor: tensorOf("8 64"),
+			Fake: &logs.TensorValue{Dtype: "float32", Shape: []string{"s0", "64"}}}},
+		Watches: []logs.Answer{{Expr: "b.Sum()", Value: logs.Value{Tensor: &logs.TensorValue{Dtype: "float32", First: []string{"-4"}}}}},
+		Missing: []string{"locals of optimised functions"},
 	}
 }
 
@@ -220,7 +223,7 @@ func TestHugeStop(t *testing.T) {
 	f.report.Session.Stops = []*explain.Stop{headOf(s, 50, true)}
 	d := newDriver(t, f, Options{}, 80, 24)
 	d.script("keys tab G")
-	if n := d.m.current().doc.Len(); n > maxStopLines+1 {
+	if n := d.m.current().doc.Len(); n > values.Max+1 {
 		t.Errorf("%d lines", n)
 	}
 	d.script("expect Logs has the record")

@@ -297,8 +297,8 @@ func (sc *scene) totals(short bool) string {
 func (m *Model) footer(w int) theme.Line {
 	sc := &m.sc
 	switch n := sc.notice; {
-	case m.sc.prompt.on():
-		return m.sc.prompt.line()
+	case m.sc.prompt.On():
+		return m.sc.prompt.Line()
 	case n.text != "":
 		style := theme.Accent
 		if n.bad {

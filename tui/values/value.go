@@ -1,4 +1,4 @@
-package tui
+package values
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 // This file draws a value of the program: one line, and unfolded what is in it.
 
 // value draws a value at an indent; z unfolds tensors and what has items.
-func (b *stopDoc) value(path string, indent int, v *logs.Value) {
+func (b *builder) value(path string, indent int, v *logs.Value) {
 	inner := len(v.Items) > 0 || v.Tensor != nil && hasNumbers(v.Tensor)
 	open, glyph := b.open(path, false)
 	if !inner {
@@ -26,7 +26,7 @@ func (b *stopDoc) value(path string, indent int, v *logs.Value) {
 		style = theme.Bold
 	}
 	line := theme.Line{{Text: theme.Spaces(indent)}, {Text: glyph + " ", Style: theme.Faint}, theme.T(style, name)}
-	b.add(stopLine{line: append(line, theme.T(valueStyle(v), valueText(v))), path: path})
+	b.add(Line{Line: append(line, theme.T(valueStyle(v), Text(v))), Path: path})
 	if !open {
 		return
 	}
@@ -37,7 +37,7 @@ func (b *stopDoc) value(path string, indent int, v *logs.Value) {
 		b.value(fmt.Sprintf("%s/%d", path, i), indent+2, &v.Items[i])
 	}
 	if v.More > 0 {
-		b.add(stopLine{line: theme.Line{{Text: theme.Spaces(indent + 4)}, {Text: fmt.Sprintf("and %d more", v.More), Style: theme.Faint}}})
+		b.add(Line{Line: theme.Line{{Text: theme.Spaces(indent + 4)}, {Text: fmt.Sprintf("and %d more", v.More), Style: theme.Faint}}})
 	}
 }
 
@@ -51,8 +51,8 @@ func valueStyle(v *logs.Value) theme.Style {
 	return theme.Plain
 }
 
-// valueText is a value on one line.
-func valueText(v *logs.Value) string {
+// Text is a value on one line.
+func Text(v *logs.Value) string {
 	var out []string
 	switch {
 	case v.Tensor != nil:
@@ -116,10 +116,10 @@ func hasNumbers(t *logs.TensorValue) bool {
 }
 
 // tensor draws what is known of a tensor, a line each.
-func (b *stopDoc) tensor(indent int, t *logs.TensorValue) {
+func (b *builder) tensor(indent int, t *logs.TensorValue) {
 	put := func(label, text string) {
 		if text != "" {
-			b.add(stopLine{line: theme.Line{
+			b.add(Line{Line: theme.Line{
 				{Text: theme.Spaces(indent)}, {Text: theme.Fit(label, 10), Style: theme.Faint}, theme.T(theme.Plain, text),
 			}})
 		}
