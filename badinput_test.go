@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tcdbg/internal/test"
 )
 
 // This file gives the program everything that goes wrong: each time the exit
@@ -212,9 +214,7 @@ func TestSurroundingsThatFail(t *testing.T) {
 
 // What init unpacks builds without a network, in a folder of the user's.
 func TestInitBuilds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds torch again")
-	}
+	test.Long(t, "it builds torch again")
 	s := newSession(t)
 	dir := filepath.Dir(program(t, fmt.Sprintf(failing, "", "")))
 	if out, errs, code := s.run(t, "init", dir); code != 0 {

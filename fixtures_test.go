@@ -16,12 +16,13 @@ import (
 
 	"tcdbg/explain"
 	"tcdbg/explain/fold"
+	"tcdbg/internal/test"
 	"tcdbg/logs"
 )
 
-// This file runs every fixture as a user would, in a process of its own, under
-// each backend, and holds the run against the // want comments of its source and
-// against what the same program prints under `go run`.
+// This file runs every fixture as a user would, in a process of its own, and holds the run
+// against the // want comments of its source and against what the same program prints when
+// Go compiles it: under inductor, and in the long form of the tests under each backend.
 //
 // A want is on the line that causes it, or anywhere for the whole run:
 //
@@ -36,6 +37,7 @@ import (
 //	// want extern N            kernels that are calls of eager operators
 //	// want exit N              exit code (0 without it)
 //	// want backend NAME        runs under this one alone
+//	// want long WHY            runs in the long form of the tests alone
 
 // buildBinary makes the tcdbg binary once.
 var buildBinary = sync.OnceValues(func() (string, error) {
@@ -69,10 +71,14 @@ func TestFixtures(t *testing.T) {
 		t.Fatal(err)
 	}
 	cache := t.TempDir()
+	backends := test.Some(t, 1, []string{"inductor", "aot_eager", "eager"})
 	for _, m := range models {
 		t.Run(filepath.Base(filepath.Dir(m)), func(t *testing.T) {
-			native := goRun(t, m)
-			for _, b := range []string{"inductor", "aot_eager", "eager"} {
+			if why := readWants(t, m).long; why != "" {
+				test.Long(t, why)
+			}
+			native := compiledOutput(t, m)
+			for _, b := range backends {
 				t.Run(b, func(t *testing.T) { checkFixture(t, bin, m, cache, b, native) })
 			}
 		})
@@ -91,7 +97,7 @@ func checkFixture(t *testing.T, bin, model, cache, backend, native string) {
 		t.Errorf("exit code %d, want %d\n%s", got.code, w.exit, got.stderr)
 	}
 	if got.stdout != native {
-		t.Errorf("standard output differs from `go run`\n--- tcdbg\n%s--- go run\n%s--- stderr\n%s", got.stdout, native, got.stderr)
+		t.Errorf("standard output differs from that of the compiled program\n--- tcdbg\n%s--- compiled\n%s--- stderr\n%s", got.stdout, native, got.stderr)
 	}
 	if backend != "inductor" {
 		w.kernels, w.once, w.extern = -1, -1, -1
@@ -171,22 +177,25 @@ func guardsOf(r *explain.Report) (leaves []string) {
 	return leaves
 }
 
-// goRun is what the program prints natively.
-func goRun(t *testing.T, model string) string {
+// compiledOutput is what the program prints when Go compiles it.
+func compiledOutput(t *testing.T, model string) string {
 	t.Helper()
-	cmd := exec.Command("go", "run", "./"+filepath.Dir(model))
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Run(); err != nil {
-		var exit *exec.ExitError
-		if !errors.As(err, &exit) {
-			t.Fatal(err)
-		}
+	r := runCommand(t, exec.Command(goBuild(t, "./"+filepath.Dir(model))))
+	if r.stdout == "" {
+		t.Logf("%s prints nothing: %s", model, r.stderr)
 	}
-	if out.Len() == 0 {
-		t.Logf("go run: %s", errs.String())
+	return r.stdout
+}
+
+// goBuild compiles a program as Go does, without what debuggers need: that takes half of
+// a linker's time.
+func goBuild(t *testing.T, program string) string {
+	t.Helper()
+	bin := filepath.Join(t.TempDir(), "program")
+	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", bin, program).CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
 	}
-	return out.String()
+	return bin
 }
 
 // wants are the expectations of one fixture; -1: none.
@@ -196,7 +205,7 @@ type wants struct {
 	graphs, kernels, once, extern int
 	ops                           map[int]string
 	exit                          int
-	backend                       string
+	backend, long                 string
 }
 
 var wantRE = regexp.MustCompile(`// want (\w+) ?(.*)$`)
@@ -245,6 +254,8 @@ func (w *wants) add(line int, what, arg string) (err error) {
 		w.exit, err = strconv.Atoi(arg)
 	case "backend":
 		w.backend = arg
+	case "long":
+		w.long = arg
 	case "ops":
 		i, list, _ := strings.Cut(arg, ":")
 		var k int

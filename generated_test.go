@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"tcdbg/internal/test"
 )
 
 // This file holds every generated file against its generator.
@@ -24,6 +26,7 @@ func TestGeneratedFresh(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("SKIPPED: generators run through the go command")
 	}
+	test.Long(t, "it builds the generators; make check runs it too")
 	made := map[string]bool{}
 	walkGo(t, func(path, text string) {
 		if !strings.Contains(text, "//go:generate ") {

@@ -36,6 +36,7 @@ var layers = []layer{
 	{0, "tracer/breaks", ""},
 	{0, "internal/test/golden", ""},
 	{0, "internal/test/progfuzz", ""},
+	{0, "internal/test", ""},
 	{0, "internal/test/pty", ""},
 	{0, "internal/quietstart", ""},
 	{1, "torch", "ops ops/sym torch/compiler/modes torch/internal/..."},

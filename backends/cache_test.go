@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"tcdbg/internal/test"
 	"tcdbg/tracer"
 )
 
@@ -122,7 +123,7 @@ func TestDamagedCode(t *testing.T) {
 		return said.String()
 	}
 	try()
-	for i := range 6 {
+	for _, i := range test.Some(t, 2, []int{0, 1, 2, 3, 4, 5}) {
 		files, err := filepath.Glob(filepath.Join(dir, "*.so"))
 		if err != nil || len(files) != 2 {
 			t.Fatalf("entries: %v, %v", files, err)

@@ -8,6 +8,7 @@ import (
 	"tcdbg/graph"
 	"tcdbg/inductor"
 	"tcdbg/inductor/codegen/cpp"
+	"tcdbg/internal/test"
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
 	"tcdbg/torch"
@@ -93,12 +94,9 @@ func calls(p *inductor.Program) (kernels, externs int) {
 	return kernels, externs
 }
 
-// TestConvolution runs every form on every width; in its short form a third of the cases.
+// TestConvolution runs every form; in the short form of the tests a third of the cases.
 func TestConvolution(t *testing.T) {
-	for i, c := range convCases {
-		if testing.Short() && i%3 > 0 {
-			continue
-		}
+	for _, c := range test.Some(t, (len(convCases)+2)/3, convCases) {
 		t.Run(c.String(), func(t *testing.T) {
 			for _, param := range []bool{true, false} {
 				g := newTestGraph("conv")
@@ -231,7 +229,7 @@ func TestConvolutionOfDynamicSizes(t *testing.T) {
 	if _, externs := calls(p); externs != 0 {
 		t.Fatalf("%d eager calls", externs)
 	}
-	for _, lanes := range widths {
+	for _, lanes := range widthsOf(t) {
 		run, err := inductorAt(t, lanes).Compile(&tracer.Request{Module: m})
 		if err != nil {
 			t.Fatal(err)

@@ -2,11 +2,14 @@ package backends
 
 import (
 	"fmt"
+	"hash/fnv"
+	"io"
 	"math"
 	"os"
 	"testing"
 
 	"tcdbg/graph"
+	"tcdbg/internal/test"
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
 	"tcdbg/torch"
@@ -224,11 +227,24 @@ func needCompiler(t testing.TB) {
 // widths are the vector widths that are tested; 0 is the interpreter.
 var widths = []int{0, 4, 8, 16}
 
-// everywhere runs the module on every width and compares with eager.
+// widthsOf are the widths that a test runs on: all of them in the long form; the interpreter
+// and one more in the short form. That one depends on the test's name, so that every width
+// has its share of the tests.
+func widthsOf(t testing.TB) []int {
+	if test.IsLong() {
+		return widths
+	}
+	h := fnv.New32a()
+	_, _ = io.WriteString(h, t.Name())
+	compiled := widths[1:]
+	return []int{0, compiled[int(h.Sum32()>>4)%len(compiled)]}
+}
+
+// everywhere runs the module on the widths of the test and compares with eager.
 func everywhere(t *testing.T, m *graph.Module, in []torch.Value, tol float64) {
 	t.Helper()
 	want := m.Run(in)
-	for _, w := range widths {
+	for _, w := range widthsOf(t) {
 		t.Run(fmt.Sprintf("lanes%d", w), func(t *testing.T) {
 			run, err := inductorAt(t, w).Compile(&tracer.Request{Module: m, Example: in})
 			if err != nil {

@@ -17,10 +17,9 @@ import (
 // This file compares what picks and slides with eager: positions that are data,
 // poolings and paddings.
 
-// eachExecutor runs a test on compiled code of all widths and on the plain
-// executor.
+// eachExecutor runs a test on compiled code of its widths and on the plain executor.
 func eachExecutor(t *testing.T, f func(t *testing.T, b tracer.Backend)) {
-	for _, lanes := range []int{0, 4, 8, 16} {
+	for _, lanes := range widthsOf(t) {
 		t.Run(fmt.Sprintf("lanes%d", lanes), func(t *testing.T) { f(t, inductorAt(t, lanes)) })
 	}
 }

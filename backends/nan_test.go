@@ -26,7 +26,7 @@ func TestNaNWinsWhereverItStands(t *testing.T) {
 	in := g.input(x)
 	dim := []sym.Int{sym.C(1)}
 	m := g.outputs(g.Emit(ops.Amax, in, dim), g.Emit(ops.Amin, in, dim), g.Emit(ops.Argmax, in, sym.C(1)))
-	for _, lanes := range []int{0, 4, 8, 16} {
+	for _, lanes := range widthsOf(t) {
 		run, err := inductorAt(t, lanes).Compile(&tracer.Request{Module: m, Example: g.in})
 		if err != nil {
 			t.Fatal(err)

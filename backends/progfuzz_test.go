@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"tcdbg/internal/test"
 	"tcdbg/internal/test/progfuzz"
 	"tcdbg/logs"
 	"tcdbg/torch"
@@ -42,7 +43,7 @@ func differentials(t *testing.T) []differential {
 		{"interpreter", Config{CC: "none", Stderr: new(bytes.Buffer)}, "inductor"},
 	}
 	if _, err := findCompiler(""); err == nil {
-		ways = append(ways, differential{"inductor", Config{CacheDir: t.TempDir()}, "inductor"})
+		ways = append(ways, differential{"inductor", Config{CacheDir: sharedCache}, "inductor"})
 	}
 	return ways
 }
@@ -73,9 +74,13 @@ func TestRandomMixed(t *testing.T) {
 	comparePrograms(t, mixed, fuzzSeeds(t), os.Getenv("TCDBG_FUZZ") == "")
 }
 
-// fuzzSeeds are those that the environment asks for, else a few.
+// fuzzSeeds are those that the environment asks for, else a few, or fewer.
 func fuzzSeeds(t *testing.T) []int64 {
-	n, from := envNumber(t, "TCDBG_FUZZ", 30), envNumber(t, "TCDBG_FUZZ_FROM", 1)
+	few := 6 // one of which is compiled to C
+	if test.IsLong() {
+		few = 30
+	}
+	n, from := envNumber(t, "TCDBG_FUZZ", few), envNumber(t, "TCDBG_FUZZ_FROM", 1)
 	seeds := make([]int64, n)
 	for i := range seeds {
 		seeds[i] = int64(from + i)

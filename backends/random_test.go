@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tcdbg/graph"
+	"tcdbg/internal/test"
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
 	"tcdbg/torch"
@@ -17,7 +18,7 @@ import (
 // runs on one width (or the interpreter of kernels) and as the eager backend runs it.
 
 var (
-	seeds = flag.Int("seeds", 60, "generated graphs to compare with eager")
+	seeds = flag.Int("seeds", 0, "generated graphs to compare with eager (0: 60, or 20 in the short form)")
 	seed0 = flag.Int("seed", 1, "first seed")
 )
 
@@ -274,7 +275,14 @@ func (g *generator) view(x *graph.Node, rank int) {
 
 // TestRandomGraphs compares generated graphs with eager, each on one width.
 func TestRandomGraphs(t *testing.T) {
-	for i := range *seeds {
+	n := *seeds
+	switch {
+	case n == 0 && test.IsLong():
+		n = 60
+	case n == 0:
+		n = 20
+	}
+	for i := range n {
 		seed := *seed0 + i
 		m, in := generate(seed)
 		w := widths[seed%len(widths)]

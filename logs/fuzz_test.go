@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -188,6 +189,68 @@ func FuzzArchive(f *testing.F) {
 			t.Error("an error without words")
 		}
 	})
+}
+
+// FuzzCompressed compresses any text and cuts the archive off anywhere: its records are
+// those of the text, or the first of them.
+func FuzzCompressed(f *testing.F) {
+	for _, b := range seeds(f, "pytorch-2.11/trace_3fucpu.log", "pytorch-2.11/trace_0rccpu.log") {
+		f.Add(b[:min(len(b), 4000)], uint16(0), false)
+		f.Add(b[:min(len(b), 4000)], uint16(700), true)
+	}
+	f.Fuzz(func(t *testing.T, data []byte, cut uint16, gz bool) {
+		if !looksLikeTrace(data) { // text is converted; archives in archives are refused
+			return
+		}
+		var b bytes.Buffer
+		var w io.WriteCloser = gzip.NewWriter(&b)
+		name := "a.log.gz"
+		if !gz {
+			name = "a.log.zst"
+			var err error
+			if w, err = zstd.NewWriter(&b, zstd.WithEncoderConcurrency(1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := w.Write(data); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		archive := b.Bytes()[:b.Len()-int(cut)%b.Len()]
+		got, want := recordsOf(t, name, archive), recordsOf(t, "a.log", data)
+		switch whole := len(archive) == b.Len(); {
+		case len(got) > len(want), whole && len(got) != len(want):
+			t.Fatalf("%d records of %d", len(got), len(want))
+		case !whole && len(got) > 0:
+			got = got[:len(got)-1] // it may be cut off as well
+		}
+		for i := range got {
+			if got[i] != want[i] {
+				t.Errorf("record %d is %q, want %q", i, got[i], want[i])
+			}
+		}
+	})
+}
+
+// recordsOf reads a file of this name as a command does.
+func recordsOf(t *testing.T, name string, data []byte) (out []string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	st, err := Open([]string{path}, Options{})
+	if err != nil {
+		return nil
+	}
+	defer st.Close()
+	err = st.Read(context.Background(), func(r *Record) { out = append(out, r.Key()+" "+string(r.Meta())+" "+r.Text()) })
+	if err != nil && err.Error() == "" {
+		t.Error("an error without words")
+	}
+	return out
 }
 
 // FuzzLogNames: a setting is refused with the name that is wrong, or says what

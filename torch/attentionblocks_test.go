@@ -75,7 +75,8 @@ func closeTo(t *testing.T, got, want *torch.Tensor, limit float64) {
 	}
 	w := want.Float64s()
 	for i, g := range got.Float64s() {
-		if !(math.Abs(g-w[i]) <= limit*(1+math.Abs(w[i]))) && !(g != g && w[i] != w[i]) {
+		same := g == w[i] || g != g && w[i] != w[i] // infinities and NaN have no distance
+		if !same && !(math.Abs(g-w[i]) <= limit*(1+math.Abs(w[i]))) {
 			t.Fatalf("element %d is %v, want %v", i, g, w[i])
 		}
 	}

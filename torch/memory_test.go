@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"testing"
 
+	"tcdbg/internal/test"
 	"tcdbg/torch"
 	"tcdbg/torch/nn"
 	F "tcdbg/torch/nn/functional"
@@ -13,9 +14,7 @@ import (
 // TestTrainingDoesNotGrow trains for 1,000 steps: what the allocator holds and
 // what Go's heap holds stay what they were after the first two hundred.
 func TestTrainingDoesNotGrow(t *testing.T) {
-	if testing.Short() {
-		t.Skip("1,200 steps")
-	}
+	test.Long(t, "1,200 steps")
 	net := nn.NewSequential(nn.NewLinear(64, 128), nn.NewReLU(), nn.NewLinear(128, 32))
 	opt := optim.NewAdamW(nn.Parameters(net))
 	x, y := torch.Randn(256, 64), torch.Randn(256, 32)

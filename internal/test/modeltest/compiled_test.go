@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"tcdbg/internal/test"
 	"tcdbg/internal/test/modeltest/zoo"
 	"tcdbg/torch"
 )
@@ -35,7 +36,7 @@ func chosen(name string) bool {
 // TestCompiledModelsAgreeWithPyTorch runs testdata/records under each backend: each
 // function is one graph, and what it gives is what PyTorch recorded.
 func TestCompiledModelsAgreeWithPyTorch(t *testing.T) {
-	compiledAgree(t, "models", []string{"eager", "aot_eager", "inductor"})
+	compiledAgree(t, "models", allBackends(t))
 }
 
 // TestCompiledVariantsAgreeWithPyTorch does so for other sizes and settings.
@@ -46,6 +47,11 @@ func TestCompiledVariantsAgreeWithPyTorch(t *testing.T) {
 // TestCompiledFullModelsAgreeWithPyTorch does so for models of full size.
 func TestCompiledFullModelsAgreeWithPyTorch(t *testing.T) {
 	compiledAgree(t, "full", []string{"inductor"})
+}
+
+// allBackends are all in the long form of the tests, and inductor in the short one.
+func allBackends(t *testing.T) []string {
+	return test.Some(t, 1, []string{"inductor", "aot_eager", "eager"})
 }
 
 func compiledAgree(t *testing.T, group string, backends []string) {

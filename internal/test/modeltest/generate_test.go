@@ -78,7 +78,7 @@ func TestCompiledTokensAreTransformers(t *testing.T) {
 		if err := torch.SaveSafetensors(tensors, dir+"/in"); err != nil {
 			t.Fatal(err)
 		}
-		for _, backend := range []string{"eager", "aot_eager", "inductor"} {
+		for _, backend := range allBackends(t) {
 			cmd := exec.Command(bin, "run", "--plain", "testdata/generate/model.go", name, dir+"/in", dir+"/out")
 			cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+dir, "TCDBG_BACKEND="+backend)
 			if text, err := cmd.CombinedOutput(); err != nil {

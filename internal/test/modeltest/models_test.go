@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"tcdbg/internal/test"
 	"tcdbg/internal/test/modeltest/zoo"
 	"tcdbg/torch"
 	"tcdbg/torch/kw"
@@ -43,9 +44,7 @@ func TestStretchedPositionsAgreeWithPyTorch(t *testing.T) {
 // models and weights in float64 agree with PyTorch's float64 to 1e-6, so it is the
 // rounding of float32 that their gradients amplify.
 func TestNoiseIsOfFloat32(t *testing.T) {
-	if testing.Short() {
-		t.Skip("training steps in float64: left out by -short")
-	}
+	test.Long(t, "training steps in float64")
 	records, err := Records("testdata/double.json.gz")
 	if err != nil {
 		t.Fatal(err)
@@ -92,9 +91,7 @@ func checkExactly(t *testing.T, r Record, b zoo.Build) {
 
 // TestFullModelsAgreeWithPyTorch does so for models of the size that people use.
 func TestFullModelsAgreeWithPyTorch(t *testing.T) {
-	if testing.Short() {
-		t.Skip("models of 86 to 124 million parameters: left out by -short")
-	}
+	test.Long(t, "models of 86 to 124 million parameters")
 	if free := freeMemory(); free < 6<<30 {
 		t.Skipf("a training step of GPT-2 needs 6 GB of memory; %d MB are free", free>>20)
 	}
@@ -131,8 +128,8 @@ func agree(t *testing.T, file string, builds map[string]zoo.Build) {
 			if !ok {
 				t.Fatal("no such model here")
 			}
-			if b.Slow && testing.Short() {
-				t.Skip("slow: left out by -short")
+			if b.Slow {
+				test.Long(t, "a model of full size")
 			}
 			check(t, r, b)
 		})

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tcdbg/explain/fold"
+	"tcdbg/internal/test"
 	"tcdbg/logs"
 )
 
@@ -20,6 +21,7 @@ func TestModelsAreOneGraph(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", bin, "tcdbg").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
+	backends := allBackends(t)
 	for _, c := range []struct {
 		model string
 		slow  bool
@@ -39,10 +41,10 @@ func TestModelsAreOneGraph(t *testing.T) {
 		{"vit_b_16", true, "1e-3"},
 		{"vgg11", true, "1e-3"},
 	} {
-		for _, backend := range []string{"eager", "aot_eager", "inductor"} {
+		for _, backend := range backends {
 			t.Run(c.model+"/"+backend, func(t *testing.T) {
-				if c.slow && testing.Short() {
-					t.Skip("slow: left out by -short")
+				if c.slow {
+					test.Long(t, "a model of full size")
 				}
 				oneGraph(t, bin, filepath.Join(dir, "cache"), c.model, backend, c.noise)
 			})

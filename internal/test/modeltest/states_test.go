@@ -6,6 +6,7 @@ import (
 	"os"
 	"testing"
 
+	"tcdbg/internal/test"
 	"tcdbg/torch/kw"
 	"tcdbg/torch/models"
 	"tcdbg/torch/nn"
@@ -60,8 +61,8 @@ func TestStatesAreTorchvisions(t *testing.T) {
 			if !ok {
 				t.Fatal("no such model here")
 			}
-			if m.large && testing.Short() {
-				t.Skip("88 to 304 million parameters: left out by -short")
+			if m.large {
+				test.Long(t, "88 to 304 million parameters")
 			}
 			checkState(t, state, nn.StateDict(m.make()))
 		})
