@@ -7,7 +7,7 @@ GOLANGCI = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME ?= 30s
 export CGO_ENABLED ?= 0
 
-.PHONY: build run test check lint race bench bench-peers bench-trace fuzz kill cover generate update-golden conformance oracle advice clean
+.PHONY: build run test test-all check verify lint race bench bench-peers bench-trace fuzz kill cover generate update-golden conformance oracle advice clean
 
 ## build: the program, as ./tcdbg
 build:
@@ -18,26 +18,34 @@ MODEL ?= fixtures/bar/model.go
 run: build
 	./tcdbg run $(MODEL)
 
-## test: every test
+## test: the short form of the tests, as README has it
 test:
 	$(GO) test $(PKGS)
 
-## check: formatting, vet, linters, tidy modules, a build for arm64 (tests find stale generated files)
-check: lint
+## test-all: their long form, with nothing left out
+test-all:
+	TCDBG_LONG=1 $(GO) test -timeout 60m $(PKGS)
+
+## check: linters and all of verify
+check: lint verify
+
+## verify: vet, formatting, tidy modules, a build for arm64, fresh generated files
+verify:
 	$(GO) vet $(PKGS)
 	@test -z "$$($(TOOL) gofumpt -l $$(git ls-files '*.go' | grep -v -e testdata -e /sym_ -e /zz_))" || \
 		{ echo "not gofumpt'ed:"; $(TOOL) gofumpt -l $$(git ls-files '*.go' | grep -v -e testdata -e /sym_ -e /zz_); exit 1; }
 	$(GO) mod tidy -diff
 	GOARCH=arm64 $(GO) build $(PKGS)
+	TCDBG_LONG=1 $(GO) test -run TestGeneratedFresh .
 
 ## lint: golangci-lint with .golangci.yml
 lint:
 	$(GO) run $(GOLANGCI) run $(PKGS)
 
-## race: every test in its short form under the race detector (which needs cgo, and makes
+## race: the short form of the tests under the race detector (which needs cgo, and makes
 ## eager kernels and the interpreter some ten times slower: full-size models do not end)
 race:
-	CGO_ENABLED=1 $(GO) test -race -short -timeout 60m $(PKGS)
+	CGO_ENABLED=1 $(GO) test -race -timeout 60m $(PKGS)
 
 ## bench: all benchmarks of our own
 bench:
