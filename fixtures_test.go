@@ -97,7 +97,8 @@ func checkFixture(t *testing.T, bin, model, cache, backend, native string) {
 		t.Errorf("exit code %d, want %d\n%s", got.code, w.exit, got.stderr)
 	}
 	if got.stdout != native {
-		t.Errorf("standard output differs from that of the compiled program\n--- tcdbg\n%s--- compiled\n%s--- stderr\n%s", got.stdout, native, got.stderr)
+		t.Errorf("standard output differs from that of the compiled program\n--- tcdbg\n%s--- compiled\n%s--- stderr\n%s",
+			got.stdout, native, got.stderr)
 	}
 	if backend != "inductor" {
 		w.kernels, w.once, w.extern = -1, -1, -1
