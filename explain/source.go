@@ -10,9 +10,20 @@ import (
 
 // Source is the files of a program; nil has none. Each is read once.
 type Source struct {
-	Read  func(file string) ([]string, error)
+	read  func(file string) ([]string, error)
+	most  int64
 	mu    sync.Mutex
-	Files map[string][]string
+	files map[string][]string
+	size  int64 // of files, in bytes
+}
+
+// maxSources bounds the files of a program that advice reads, whose names come from a trace.
+// Beyond it, nothing is known of a file.
+const maxSources = 64 << 20
+
+// NewSource reads files by lines.
+func NewSource(read func(file string) ([]string, error)) *Source {
+	return &Source{read: read, most: maxSources, files: map[string][]string{}}
 }
 
 // File is the lines of the file that a place is in, nil where it is none of the program's
@@ -24,10 +35,13 @@ func (s *Source) File(p logs.Pos) []string {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	lines, ok := s.Files[p.File]
-	if !ok {
-		lines, _ = s.Read(p.File) // none: nothing is known of it
-		s.Files[p.File] = lines
+	lines, ok := s.files[p.File]
+	if !ok && s.size < s.most {
+		lines, _ = s.read(p.File) // none: nothing is known of it
+		s.files[p.File] = lines
+		for _, l := range lines {
+			s.size += int64(len(l)) + 1
+		}
 	}
 	if p.Line > len(lines) || !SameCode(lines[p.Line-1], FirstLine(p.Code)) {
 		return nil

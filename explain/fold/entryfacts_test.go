@@ -78,7 +78,7 @@ func TestAnArgumentAskedForAfterTheBreak(t *testing.T) {
 	at := logs.Pos{File: file, Line: 3, Func: "forward", Code: "keep = y[y > 1]"}
 	outer := logs.Pos{File: file, Line: 6, Func: "forward", Code: "return model(1)"} // the caller, of another class
 	source := func(lines []string) *explain.Source {
-		return &explain.Source{Files: map[string][]string{}, Read: func(string) ([]string, error) { return lines, nil }}
+		return explain.NewSource(func(string) ([]string, error) { return lines, nil })
 	}
 	whole := &explain.Frame{Name: "forward", Pos: logs.Pos{File: file, Line: 1}, Compiles: []*explain.Compile{
 		{Sources: []string{"L['edges']"}, Breaks: []*explain.Break{{Pos: at, Stack: []logs.Pos{outer, at}}}},
@@ -125,7 +125,7 @@ func TestWhatAnArgumentHoldsIsAskedForAfterTheBreak(t *testing.T) {
 		rest := &explain.Frame{Name: "torch_dynamo_resume_in_step_at_2", Pos: logs.Pos{File: file, Line: 2}, Parent: whole}
 		rc := &explain.Recompile{Compile: &explain.Compile{Frame: rest}}
 		g := &explain.GuardFailure{Kind: breaks.SizeChanged, Source: c.source}
-		src := &explain.Source{Files: map[string][]string{}, Read: func(string) ([]string, error) { return lines, nil }}
+		src := explain.NewSource(func(string) ([]string, error) { return lines, nil })
 		if got := diagnose.OwnArgument(rc, g, src); got != c.want {
 			t.Errorf("%s after %q, asked for %s: %q, want %q", c.source, c.before, c.asked, got, c.want)
 		}
@@ -154,7 +154,7 @@ func TestArgumentsOfAFunctionThatACompiledOneCalls(t *testing.T) {
 			Failures: []explain.GuardFailure{{Kind: breaks.SizeChanged, Source: "L['x']", Dim: 1, Expected: "17", Actual: "37"}},
 		}
 		x := &explain.TraceFacts{
-			Source: &explain.Source{Files: map[string][]string{}, Read: func(string) ([]string, error) { return lines, nil }},
+			Source: explain.NewSource(func(string) ([]string, error) { return lines, nil }),
 			Sites:  map[explain.CallSite][]logs.Pos{},
 		}
 		if calls {
@@ -218,7 +218,7 @@ func TestASizeThatAListAcrossTheBreakFixes(t *testing.T) {
 			Any: true, Symbols: map[explain.ID][]*explain.Symbol{rc.Compile.ID: {{
 				Name: "s1", Source: "L['neg'].size()[0]", Hint: "12", Specialized: "12", Pos: logs.Pos{File: file, Line: 3, Func: "step"},
 			}}},
-			Source: &explain.Source{Files: map[string][]string{}, Read: func(string) ([]string, error) { return lines, nil }},
+			Source: explain.NewSource(func(string) ([]string, error) { return lines, nil }),
 		}
 		f := diagnose.RecompileFinding(rc, x)
 		if f.NeededAt != needed || needed == "" && (f.OwnArgument != "neg" || f.OfArgument != "") {

@@ -28,7 +28,7 @@ func TestMethodsOfOneNameAreApart(t *testing.T) {
 	}
 	lines := make([]string, 40)
 	lines[24], lines[28] = "    def forward(self, x):", "        return self.inner(x)"
-	x.Source = &explain.Source{Files: map[string][]string{file: lines}}
+	x.Source = explain.NewSource(func(string) ([]string, error) { return lines, nil })
 	inner.Stack[0].Code = "return self.inner(x)"
 	if !x.CalledWithin(inner) {
 		t.Error("it is not found where the file can be read")

@@ -469,5 +469,5 @@ func (f *Fold) at(r *logs.Record) time.Time {
 func (f *Fold) SetSource(read func(file string) ([]string, error)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.source, f.dirty = &explain.Source{Read: read, Files: map[string][]string{}}, true
+	f.source, f.dirty = explain.NewSource(read), true
 }

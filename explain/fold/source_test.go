@@ -29,13 +29,13 @@ x = torch.ones(3)
 // The lines of a function are read where the file still has the recorded line.
 func TestFunctionAroundAPlace(t *testing.T) {
 	reads := 0
-	src := &explain.Source{Files: map[string][]string{}, Read: func(file string) ([]string, error) {
+	src := explain.NewSource(func(file string) ([]string, error) {
 		reads++
 		if file != "/m/net.py" {
 			return nil, os.ErrNotExist
 		}
 		return strings.Split(sourceProgram, "\n"), nil
-	}}
+	})
 	for _, c := range []struct {
 		file, code  string
 		line        int
@@ -85,7 +85,9 @@ func TestRNNOfAProgramThatPacks(t *testing.T) {
 		"packed = nn.utils.rnn.pack_sequence(x)": "Packed sequences are never compiled",
 		"x = x + 1":                              "allow_rnn",
 	} {
-		src := &explain.Source{Files: map[string][]string{"/m/net.py": {other, "    out, _ = self.rnn(seq)"}}}
+		src := explain.NewSource(func(string) ([]string, error) {
+			return []string{other, "    out, _ = self.rnn(seq)"}, nil
+		})
 		if got := diagnose.FixBreakAt(b, "PyTorch 2.15.0", false, src).Text; !strings.Contains(got, want) {
 			t.Errorf("%s: %q", other, got)
 		}

@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"strings"
+	"sync"
 
 	"tcdbg/explain"
 	"tcdbg/tracer/breaks"
@@ -17,63 +18,89 @@ import (
 
 // goFile is a parsed file of a program.
 type goFile struct {
-	lines []string
-	text  string
-	set   *token.FileSet
-	file  *ast.File
-	fn    ast.Node // the function around the place
+	lines    []string
+	text     string
+	set      *token.FileSet
+	file     *ast.File
+	begins   map[int]goStatement            // by line
+	compiler func() (string, *explain.Hunk) // compilerImport
 }
 
-// goRewrite finds the rewrite for a break, nil for none that is certain.
-func goRewrite(b *explain.Break, lines []string) *explain.Rewrite {
-	if !sameLine(lines, b.Pos) {
-		return nil
-	}
-	g := &goFile{lines: lines, text: strings.Join(lines, "\n"), set: token.NewFileSet()}
-	file, err := parser.ParseFile(g.set, "", g.text, parser.SkipObjectResolution)
+// goStatement is a statement and the function around it.
+type goStatement struct {
+	ast.Stmt
+	fn ast.Node // *ast.FuncDecl or *ast.FuncLit
+}
+
+// parseGo parses a file, nil where it is no Go.
+func parseGo(lines []string) *goFile {
+	g := &goFile{lines: lines, text: strings.Join(lines, "\n"), set: token.NewFileSet(), begins: map[int]goStatement{}}
+	parsed, err := parser.ParseFile(g.set, "", g.text, parser.SkipObjectResolution)
 	if err != nil {
 		return nil
 	}
-	g.file = file
-	stmt := g.statement(b.Pos.Line)
-	if stmt == nil || !g.alone(stmt) {
+	g.file = parsed
+	g.index()
+	g.compiler = sync.OnceValues(g.compilerImport)
+	return g
+}
+
+// goRewrite finds the rewrite for a break, nil for none that is certain.
+func goRewrite(b *explain.Break, f *file) *explain.Rewrite {
+	if !sameLine(f.lines, b.Pos) {
+		return nil
+	}
+	g := f.parsed()
+	if g == nil {
+		return nil
+	}
+	s, ok := g.begins[b.Pos.Line]
+	if !ok || !g.alone(s) {
 		return nil
 	}
 	switch b.Code {
 	case breaks.DataDependentBranching:
-		return g.where(b, stmt)
+		return g.where(b, s)
 	case breaks.BuiltinPrint, breaks.LoggerCall, breaks.UnknownNativeCall, breaks.TimeFunction:
-		return g.outOfCompiled(stmt)
+		return g.outOfCompiled(s)
 	}
 	return nil
 }
 
-// statement is the outermost statement that begins at a line, within a block of a
+// index finds the outermost statement that begins at each line, within a block of a
 // function.
-func (g *goFile) statement(line int) ast.Stmt {
-	var found ast.Stmt
-	var fn ast.Node
+func (g *goFile) index() {
+	var around []ast.Node // the nodes that are open
+	var fns []ast.Node    // of them the functions
 	ast.Inspect(g.file, func(n ast.Node) bool {
-		if found != nil || n == nil {
-			return false
-		}
-		switch n.(type) {
-		case *ast.FuncDecl, *ast.FuncLit:
-			if g.line(n.Pos()) <= line && line <= g.line(n.End()) {
-				fn = n
+		if n == nil {
+			last := around[len(around)-1]
+			around = around[:len(around)-1]
+			if isFunction(last) {
+				fns = fns[:len(fns)-1]
 			}
+			return true
 		}
-		if list, ok := blockOf(n); ok {
-			for _, s := range list {
-				if g.line(s.Pos()) == line {
-					found, g.fn = s, fn
-					return false
-				}
+		around = append(around, n)
+		if isFunction(n) {
+			fns = append(fns, n)
+		}
+		list, _ := blockOf(n)
+		for _, s := range list {
+			if _, taken := g.begins[g.line(s.Pos())]; !taken {
+				g.begins[g.line(s.Pos())] = goStatement{s, fns[len(fns)-1]}
 			}
 		}
 		return true
 	})
-	return found
+}
+
+func isFunction(n ast.Node) bool {
+	switch n.(type) {
+	case *ast.FuncDecl, *ast.FuncLit:
+		return true
+	}
+	return false
 }
 
 // blockOf are the statements of a node that is a list of them.
@@ -110,8 +137,8 @@ func (g *goFile) source(n ast.Node) string { return g.text[n.Pos()-1 : n.End()-1
 //
 // into v = torch.Where(COND, A, B), and the same of two returns; without an else, B is
 // v itself.
-func (g *goFile) where(b *explain.Break, s ast.Stmt) *explain.Rewrite {
-	branch, ok := s.(*ast.IfStmt)
+func (g *goFile) where(b *explain.Break, s goStatement) *explain.Rewrite {
+	branch, ok := s.Stmt.(*ast.IfStmt)
 	torch := importName(g.file, "tcdbg/torch")
 	if !ok || torch == "" || branch.Init != nil {
 		return nil
@@ -137,8 +164,8 @@ func (g *goFile) where(b *explain.Break, s ast.Stmt) *explain.Rewrite {
 	}
 	base, c := elementwise(yes, torch)
 	other, d := elementwise(no, torch)
-	if base == "" || base != other || !min(c, d).holds(inputDtype(b, base)) || g.writesInPlace(base) ||
-		target != nil && g.writesInPlace(g.source(target)) {
+	if base == "" || base != other || !min(c, d).holds(inputDtype(b, base)) || writesInPlace(s.fn, base) ||
+		target != nil && writesInPlace(s.fn, g.source(target)) {
 		return nil
 	}
 	text := fmt.Sprintf("%s.Where(%s, %s, %s)", torch, g.source(cond), g.source(yes), g.source(no))
@@ -294,9 +321,9 @@ func numberText(x ast.Expr) string {
 
 // writesInPlace says whether the function changes a tensor in place: there the tensor
 // that was not replaced is another one than the result of Where.
-func (g *goFile) writesInPlace(name string) bool {
+func writesInPlace(fn ast.Node, name string) bool {
 	found := false
-	ast.Inspect(g.fn, func(n ast.Node) bool {
+	ast.Inspect(fn, func(n ast.Node) bool {
 		if x, ok := n.(ast.Expr); ok {
 			if recv, method, _ := methodCall(x); method != "" && strings.HasSuffix(method, "_") {
 				if v, ok := recv.(*ast.Ident); ok && v.Name == name {
@@ -310,16 +337,16 @@ func (g *goFile) writesInPlace(name string) bool {
 }
 
 // outOfCompiled leaves a print, a log call or a clock reading out of compiled calls.
-func (g *goFile) outOfCompiled(s ast.Stmt) *explain.Rewrite {
-	name, hunk, ok := g.compilerImport()
-	if !ok {
+func (g *goFile) outOfCompiled(at goStatement) *explain.Rewrite {
+	name, hunk := g.compiler()
+	if name == "" {
 		return nil
 	}
-	from, to := g.line(s.Pos()), g.line(s.End())
+	from, to := g.line(at.Pos()), g.line(at.End())
 	indent := explain.LeadingSpace(g.lines[from-1])
 	ask := "if !" + name + ".IsCompiling() {"
 	var added []string
-	switch s := s.(type) {
+	switch s := at.Stmt.(type) {
 	case *ast.ExprStmt:
 		if !g.prints(s) {
 			return nil
@@ -337,7 +364,7 @@ func (g *goFile) outOfCompiled(s ast.Stmt) *explain.Rewrite {
 		v := s.Lhs[0].(*ast.Ident)
 		set := "\t" + v.Name + " = " + g.source(s.Rhs[0])
 		switch {
-		case v.Name != "_" && (s.Tok != token.DEFINE || !g.onlyPrinted(v.Name, s)):
+		case v.Name != "_" && (s.Tok != token.DEFINE || !g.onlyPrinted(at.fn, v.Name, s)):
 			return nil
 		case v.Name != "_":
 			added = append(added, "var "+v.Name+" "+typ)
@@ -354,11 +381,11 @@ func (g *goFile) outOfCompiled(s ast.Stmt) *explain.Rewrite {
 }
 
 // compilerImport is the name of package compiler in the file, and the hunk that
-// imports it where it is not; false where the name means something else.
-func (g *goFile) compilerImport() (string, *explain.Hunk, bool) {
+// imports it where it is not; "" where the name means something else.
+func (g *goFile) compilerImport() (string, *explain.Hunk) {
 	const path, torch = "tcdbg/torch/compiler", `"tcdbg/torch"`
 	if name := importName(g.file, path); name != "" {
-		return name, nil, true
+		return name, nil
 	}
 	taken := false
 	ast.Inspect(g.file, func(n ast.Node) bool {
@@ -384,10 +411,10 @@ func (g *goFile) compilerImport() (string, *explain.Hunk, bool) {
 				added = "import " + added
 			}
 			h := explain.Hunk{Line: line, Lines: []string{"  " + old, "+ " + added}} // the import above stays as it is
-			return "compiler", &h, true
+			return "compiler", &h
 		}
 	}
-	return "", nil, false
+	return "", nil
 }
 
 // prints says whether a statement prints or logs, and does nothing else.
@@ -467,9 +494,9 @@ func (g *goFile) clockType(s *ast.AssignStmt) string {
 
 // onlyPrinted says whether a variable of the function goes nowhere but into prints, log
 // calls and other readings of the clock that go nowhere else themselves.
-func (g *goFile) onlyPrinted(name string, made ast.Stmt) bool {
+func (g *goFile) onlyPrinted(fn ast.Node, name string, made ast.Stmt) bool {
 	ok := true
-	ast.Inspect(g.fn, func(n ast.Node) bool {
+	ast.Inspect(fn, func(n ast.Node) bool {
 		if n == made || !ok {
 			return false
 		}
@@ -480,7 +507,7 @@ func (g *goFile) onlyPrinted(name string, made ast.Stmt) bool {
 			}
 		case *ast.AssignStmt:
 			if v, isName := s.Lhs[0].(*ast.Ident); isName && g.clockType(s) != "" && v.Name != name && mentions(s.Rhs[0], name) &&
-				(v.Name == "_" || s.Tok == token.DEFINE && g.onlyPrinted(v.Name, s)) {
+				(v.Name == "_" || s.Tok == token.DEFINE && g.onlyPrinted(fn, v.Name, s)) {
 				return false
 			}
 		case *ast.Ident:

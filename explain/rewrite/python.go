@@ -42,8 +42,9 @@ func whenAsked(expr string) func() *regexp.Regexp {
 }
 
 // pyRewrite finds the rewrite for a break, nil for none that is certain.
-func pyRewrite(b *explain.Break, lines []string) *explain.Rewrite {
-	if !sameLine(lines, b.Pos) || !pyImportsTorch().MatchString(strings.Join(lines, "\n")) {
+func pyRewrite(b *explain.Break, f *file) *explain.Rewrite {
+	lines := f.lines
+	if !sameLine(lines, b.Pos) || !f.importTorch() {
 		return nil
 	}
 	line := strings.TrimRight(lines[b.Pos.Line-1], " \t\r")
@@ -51,7 +52,7 @@ func pyRewrite(b *explain.Break, lines []string) *explain.Rewrite {
 		return nil // how deep it lies is not certain
 	}
 	if b.Code == breaks.DataDependentBranching || b.Code == breaks.TensorItem {
-		if r := pyWhere(b, lines); r != nil {
+		if r := pyWhere(b, f); r != nil {
 			return r
 		}
 		return pySkipPrint(lines, b.Pos.Line) // a number that is read to be printed
@@ -69,8 +70,8 @@ type pyChoice struct {
 	last                  int // its last line
 }
 
-func pyWhere(b *explain.Break, lines []string) *explain.Rewrite {
-	c, ok := pyBranch(lines, b.Pos.Line)
+func pyWhere(b *explain.Break, f *file) *explain.Rewrite {
+	c, ok := pyBranch(f.lines, b.Pos.Line)
 	if !ok {
 		return nil
 	}
@@ -81,7 +82,7 @@ func pyWhere(b *explain.Break, lines []string) *explain.Rewrite {
 		return nil
 	}
 	dtype := inputDtype(b, base)
-	if tested != base && dtype == "" || !min(k, l).holds(dtype) || pyInPlace(lines, base) || pyInPlace(lines, c.target) {
+	if tested != base && dtype == "" || !min(k, l).holds(dtype) || f.inPlace()[base] || f.inPlace()[c.target] {
 		return nil // a number that is no tensor would become one
 	}
 	text := fmt.Sprintf("torch.where(%s, %s, %s)", strings.TrimSuffix(strings.Replace(c.cond, ".item() ", " ", 1), ".item()"), c.yes, c.no)
@@ -90,7 +91,7 @@ func pyWhere(b *explain.Break, lines []string) *explain.Rewrite {
 	} else {
 		text = c.target + " = " + text
 	}
-	return &explain.Rewrite{Hunks: []explain.Hunk{hunkAt(lines, b.Pos.Line, c.last, text)}}
+	return &explain.Rewrite{Hunks: []explain.Hunk{hunkAt(f.lines, b.Pos.Line, c.last, text)}}
 }
 
 // pyBranch reads the branch that begins at a line.
@@ -196,19 +197,23 @@ func pyElementwise(expr string) (base string, c certainty) {
 	return "", uncertain
 }
 
-// pyInPlace says whether a file changes a variable in place: there the tensor that was
-// not replaced is another one than the result of torch.where.
-func pyInPlace(lines []string, name string) bool {
-	if name == "" {
-		return false
-	}
-	in := regexp.MustCompile(`\b` + name + `(?:\.\w+_\(|\[[^]]*\] *[-+*/]?=[^=]| *[-+*/]= )`)
+var (
+	pyName     = whenAsked(`\w+`)
+	pyChanging = whenAsked(`^(?:\.\w+_\(|\[[^]]*\] *[-+*/]?=[^=]| *[-+*/]= )`) // after a name
+)
+
+// pyInPlace are the variables that a file changes in place: there the tensor that was not
+// replaced is another one than the result of torch.where.
+func pyInPlace(lines []string) map[string]bool {
+	out := map[string]bool{}
 	for _, l := range lines {
-		if in.MatchString(l) {
-			return true
+		for _, at := range pyName().FindAllStringIndex(l, -1) {
+			if rest := l[at[1]:]; rest != "" && strings.IndexByte(".[ -+*/", rest[0]) >= 0 && pyChanging().MatchString(rest) {
+				out[l[at[0]:at[1]]] = true
+			}
 		}
 	}
-	return false
+	return out
 }
 
 const pyAsk = "torch.compiler.is_compiling()"

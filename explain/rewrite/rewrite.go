@@ -10,6 +10,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 
 	"tcdbg/explain"
 	"tcdbg/logs"
@@ -23,23 +24,23 @@ const skippedNote = "Compiled calls skip this; eager ones still do it."
 // source returns it, by lines. A file that can no longer be read, or whose line is
 // not the recorded one, gives none. It changes r, which nobody else may be reading.
 func AddRewrites(r *explain.Report, source func(file string) ([]string, error)) {
-	files := map[string][]string{}
+	var names []string
+	byFile := map[string][]*explain.BreakGroup{}
 	for _, g := range r.Breaks {
 		b := g.Lead
 		if b == nil || b.Noise || b.Pos.File == "" || b.Pos.Line < 1 || !rewritable(b.Code) || explain.InstalledPackage(b.Pos.File) != "" {
 			continue
 		}
-		lines, ok := files[b.Pos.File]
-		if !ok {
-			lines, _ = source(b.Pos.File) // none: no rewrite
-			files[b.Pos.File] = lines
+		if byFile[b.Pos.File] == nil {
+			names = append(names, b.Pos.File)
 		}
-		g.Rewrite = rewriteOf(b, g.Fix, lines)
-		if b.Code == breaks.DataDependentBranching {
-			g.Fix.Lines = nil // what one line suggests is not certain
-			if g.Rewrite != nil {
-				g.Fix.Lines = g.Rewrite.Hunks[len(g.Rewrite.Hunks)-1].Lines
-			}
+		byFile[b.Pos.File] = append(byFile[b.Pos.File], g)
+	}
+	for _, name := range names { // one file is in memory at a time, and parsed once
+		lines, _ := source(name) // none: no rewrite
+		f := newFile(lines)
+		for _, g := range byFile[name] {
+			f.addRewrite(g)
 		}
 	}
 	for i := range r.Advice {
@@ -59,8 +60,36 @@ func rewritable(code string) bool {
 	return false
 }
 
-func rewriteOf(b *explain.Break, fix explain.Fix, lines []string) *explain.Rewrite {
-	if b.Pos.Line > len(lines) || !explain.SameCode(lines[b.Pos.Line-1], explain.FirstLine(b.Pos.Code)) {
+// file is a source file, with what the rewrites of all its breaks ask of it.
+type file struct {
+	lines       []string
+	parsed      func() *goFile         // nil: it does not parse
+	importTorch func() bool            // a Python file does so
+	inPlace     func() map[string]bool // variables that a Python file changes in place
+}
+
+func newFile(lines []string) *file {
+	return &file{
+		lines:       lines,
+		parsed:      sync.OnceValue(func() *goFile { return parseGo(lines) }),
+		importTorch: sync.OnceValue(func() bool { return pyImportsTorch().MatchString(strings.Join(lines, "\n")) }),
+		inPlace:     sync.OnceValue(func() map[string]bool { return pyInPlace(lines) }),
+	}
+}
+
+// addRewrite gives the breaks at a place of the file their rewrite.
+func (f *file) addRewrite(g *explain.BreakGroup) {
+	g.Rewrite = f.rewriteOf(g.Lead, g.Fix)
+	if g.Lead.Code == breaks.DataDependentBranching {
+		g.Fix.Lines = nil // what one line suggests is not certain
+		if g.Rewrite != nil {
+			g.Fix.Lines = g.Rewrite.Hunks[len(g.Rewrite.Hunks)-1].Lines
+		}
+	}
+}
+
+func (f *file) rewriteOf(b *explain.Break, fix explain.Fix) *explain.Rewrite {
+	if b.Pos.Line > len(f.lines) || !explain.SameCode(f.lines[b.Pos.Line-1], explain.FirstLine(b.Pos.Code)) {
 		return nil
 	}
 	switch {
@@ -70,9 +99,9 @@ func rewriteOf(b *explain.Break, fix explain.Fix, lines []string) *explain.Rewri
 		}
 		return &explain.Rewrite{Hunks: []explain.Hunk{{Line: b.Pos.Line, Lines: fix.Lines}}}
 	case strings.HasSuffix(b.Pos.File, ".go"):
-		return goRewrite(b, lines)
+		return goRewrite(b, f)
 	case strings.HasSuffix(b.Pos.File, ".py"):
-		return pyRewrite(b, lines)
+		return pyRewrite(b, f)
 	}
 	return nil
 }

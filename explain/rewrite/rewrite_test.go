@@ -2,9 +2,11 @@ package rewrite
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"tcdbg/explain"
 	"tcdbg/explain/diagnose"
@@ -116,7 +118,7 @@ func TestNoWhere(t *testing.T) {
 		"changed": {File: "m.go", Line: 6, Code: "\tif b.Bool() {"},
 		"beyond":  {File: "m.go", Line: 99, Code: good[5]},
 	} {
-		if rw := goRewrite(&explain.Break{Code: breaks.DataDependentBranching, Pos: pos}, good); rw != nil {
+		if rw := goRewrite(&explain.Break{Code: breaks.DataDependentBranching, Pos: pos}, newFile(good)); rw != nil {
 			t.Errorf("%s: %+v", name, rw.Hunks)
 		}
 	}
@@ -318,4 +320,43 @@ func FuzzApplyFix(f *testing.F) {
 			t.Error("the input was changed")
 		}
 	})
+}
+
+// TestManyRewrites: a file with thousands of breaks is parsed once. Parsed for each of them it
+// takes minutes.
+func TestManyRewrites(t *testing.T) {
+	const n = 4000
+	var text strings.Builder
+	text.WriteString("package main\n\nimport (\n\t\"fmt\"\n\n\t\"tcdbg/torch\"\n)\n\n")
+	python := "import torch\n"
+	r, pr := &explain.Report{}, &explain.Report{}
+	for i := range n {
+		r.Breaks = append(r.Breaks, &explain.BreakGroup{Lead: &explain.Break{
+			Code: breaks.BuiltinPrint, Pos: logs.Pos{File: "model.go", Line: 10 + 4*i, Code: "fmt.Print(1)"},
+		}})
+		fmt.Fprintf(&text, "func f%d(x *torch.Tensor) *torch.Tensor {\n\tfmt.Print(1)\n\treturn x\n}\n", i)
+		pr.Breaks = append(pr.Breaks, &explain.BreakGroup{Lead: &explain.Break{
+			Code: breaks.DataDependentBranching, Pos: logs.Pos{File: "m.py", Line: 3 + 4*i, Code: "if x.sum() > 0:"},
+		}})
+		python += "def f(x):\n    if x.sum() > 0:\n        x = -x\n    return x\n"
+	}
+	start := time.Now()
+	reads := 0
+	source := func(name string) ([]string, error) {
+		reads++
+		if name == "m.py" {
+			return strings.Split(python, "\n"), nil
+		}
+		return strings.Split(text.String(), "\n"), nil
+	}
+	AddRewrites(r, source)
+	AddRewrites(pr, source)
+	for _, g := range append(r.Breaks, pr.Breaks...) {
+		if g.Rewrite == nil {
+			t.Fatalf("%v has no rewrite", g.Lead.Pos)
+		}
+	}
+	if took := time.Since(start); took > 10*time.Second || reads != 2 {
+		t.Errorf("%v, %d reads", took, reads)
+	}
 }
