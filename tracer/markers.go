@@ -25,6 +25,7 @@ import (
 func (t *Tracer) compileIntrinsic(_ *host.Thread, call *host.Frame, args []unsafe.Pointer, result unsafe.Pointer) {
 	typ := resultType(call, "torch.Compile")
 	opts, err := t.parseOptions(*(*[]torch.Option)(args[1]))
+	t.cfg.Override.apply(&opts)
 	if err == nil && !opts.disable {
 		opts.mode, err = t.checkBackend(opts)
 	}

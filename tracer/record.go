@@ -34,6 +34,7 @@ type recorder struct {
 }
 
 func (t *Tracer) begin(c *Compiled, tr *eval.Trace, fc *frameCache, id logs.CompileID) *recorder {
+	t.compiles.Add(1)
 	r := &recorder{t: t, id: id, fc: fc, begun: time.Now(), stack: tr.UserStack()}
 	r.at = t.framePos(c, fc, r.stack)
 	fc.at = r.at

@@ -32,6 +32,12 @@ type Config struct {
 	// Safe, where set, is called at safe points; it may block (pause). kind is
 	// frame, break or recompile.
 	Safe func(kind string, where func() logs.Pos)
+
+	// Of a trial: what replaces the program's options; what gets each outermost call of a
+	// compiled function at its end, and each size that was marked.
+	Override *Override
+	Called   func(*Call)
+	Marked   func(Mark)
 }
 
 func (c *Config) note(text string) {
@@ -57,6 +63,9 @@ type Tracer struct {
 	callees sync.Map     // calleeKey -> *Compiled: frames of their own
 	same    sync.Map     // key of compileKey -> *Compiled
 	alone   sync.Map     // key of aloneKey -> *atomic.Int64
+
+	watched  sync.Map     // *host.Thread -> true: it is in a call that Config.Called gets
+	compiles atomic.Int64 // begun so far
 
 	mu       sync.Mutex
 	compiled []*Compiled
@@ -118,6 +127,9 @@ func (t *Tracer) onCall(th *host.Thread, f *host.Frame, cl *host.Closure) bool {
 		return false
 	}
 	t.safePoint("frame", f)
+	if t.cfg.Called != nil {
+		return t.watch(c, th, f)
+	}
 	return c.run(th, f)
 }
 

@@ -40,6 +40,11 @@ type ending struct {
 // streams. A process group of its own keeps the keys of a terminal in raw
 // mode from reaching it; without the screens it stays in ours.
 func startEngine(r *Run, stdin, stdout, stderr *os.File, group bool) (*child, error) {
+	return startEngineIn(r, "", nil, stdin, stdout, stderr, group)
+}
+
+// startEngineIn starts the engine in a folder, with an environment; "" and nil are ours.
+func startEngineIn(r *Run, dir string, env []string, stdin, stdout, stderr *os.File, group bool) (*child, error) {
 	if err := newFaultPage(r.file(faultFile)); err != nil {
 		return nil, fileError("cannot write", r.file(faultFile), err, "")
 	}
@@ -52,6 +57,7 @@ func startEngine(r *Run, stdin, stdout, stderr *os.File, group bool) (*child, er
 		return nil, failf(ExitEngine, "cannot make the control channel: %v", err)
 	}
 	cmd := exec.Command(self, engineCommand, r.Path)
+	cmd.Dir, cmd.Env = dir, env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
 	cmd.ExtraFiles = append([]*os.File{theirs}, r.shared(group)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: group}

@@ -27,7 +27,8 @@ replays PyTorch (exec, replay).
 		SilenceUsage:  true,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(s.runCommand(), s.execCommand(), s.replayCommand(), s.versionCommand(), s.completionCommand(root))
+	root.AddCommand(s.runCommand(), s.execCommand(), s.replayCommand(), s.tryCommand(),
+		s.fixCommand(), s.versionCommand(), s.completionCommand(root))
 	root.AddCommand(s.reportCommands()...)
 	root.AddCommand(s.maintenanceCommands()...)
 	return root

@@ -105,7 +105,11 @@ func stepsOf(set logs.LogSet) eval.StepLog {
 
 // runProgram loads the program and runs it in the host, under the tracer.
 func runProgram(cfg EngineConfig, sink logs.Sink, gate *Gate, steps eval.StepLog) host.Exit {
-	prog, err := host.Load(host.LoadConfig{Paths: cfg.Paths, Source: cfg.Source})
+	overlay, err := cfg.Options.Trial.overlay()
+	var prog *host.Program
+	if err == nil {
+		prog, err = host.Load(host.LoadConfig{Paths: cfg.Paths, Source: cfg.Source, Overlay: overlay})
+	}
 	if err != nil {
 		fmt.Fprintln(cfg.Stderr, err)
 		return host.Exit{Code: ExitData}
@@ -121,14 +125,23 @@ func runProgram(cfg EngineConfig, sink logs.Sink, gate *Gate, steps eval.StepLog
 	if self, err := os.Executable(); err == nil {
 		bc.Guard = []string{self, guardCommand}
 	}
+	trial, err := startTrial(cfg.Options.Trial)
+	if err != nil {
+		fmt.Fprintln(cfg.Stderr, "tcdbg:", err)
+		return host.Exit{Code: ExitWrite}
+	}
+	defer trial.end(false)
 	set := backends.NewSet(bc)
-	tr := tracer.New(prog, tracer.Config{
+	tc := tracer.Config{
 		Sink: sink, Backend: set.Get, DefaultBackend: os.Getenv("TCDBG_BACKEND"), Safe: safePoints(gate), Steps: steps,
 		KernelTimes: set.KernelTimes, Note: set.Note,
-	})
+	}
+	trial.configure(&tc)
+	tr := tracer.New(prog, tc)
 	tr.Install(&hc)
 	in := host.New(prog, hc)
 	tr.Attach(in)
+	trial.attach(in)
 	stop := tr.Start()
 	defer stop()
 	return in.Run()

@@ -14,7 +14,7 @@ import (
 // code; a program that died of signal n gives 128+n.
 const (
 	ExitOK     = 0
-	ExitFound  = 1  // check: over a limit; diff: something got worse
+	ExitFound  = 1  // check: over a limit; diff: something got worse; try, fix: nothing is proven
 	ExitPanic  = 2  // the Go program panicked, as under go run
 	ExitUsage  = 64 // the command line: unknown command, flag, option, artifact
 	ExitData   = 65 // the program does not compile, or the file is not a trace
@@ -30,7 +30,7 @@ const (
 func exitCodes() string {
 	return `Exit codes:
   0    success
-  1    check: over a limit; diff --exit-code: something got worse
+  1    check: over a limit; diff --exit-code: something got worse; try, fix: nothing is proven
   2    the Go program panicked (as under go run)
   64   command line: unknown command, flag, option or log name
   65   the program does not compile, or the file is not a trace

@@ -69,6 +69,8 @@ type RunInfo struct {
 type Options struct {
 	Logs  string `json:"logs,omitempty"`  // artifacts as text on stderr
 	Pause bool   `json:"pause,omitempty"` // stop at the first safe point
+	// Trial makes the run a trial of a remedy.
+	Trial *TrialOptions `json:"trial,omitempty"`
 }
 
 // Run is an open run folder.
@@ -98,8 +100,14 @@ func newRun(kind string, program, args []string, o Options) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	return newRunIn(root, kind, program, args, o)
+}
+
+// newRunIn makes a fresh run folder below root.
+func newRunIn(root, kind string, program, args []string, o Options) (*Run, error) {
 	dir, _ := os.Getwd()
 	now := time.Now()
+	var err error
 	r := &Run{Info: RunInfo{
 		V: 1, Kind: kind, Program: program, Args: args, Dir: dir,
 		Start: now, State: Running, Engine: o,

@@ -171,6 +171,9 @@ func (th *Thread) Return(results []unsafe.Pointer) {
 	th.pop()
 }
 
+// Result is where the results of f go, nil for nowhere.
+func (f *Frame) Result() unsafe.Pointer { return f.retp }
+
 // Clone copies f (its registers, not its callers) for a scratch thread.
 // Pointers to local variables that live in the frame point into the copy.
 func (f *Frame) Clone() *Frame {

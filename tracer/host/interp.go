@@ -148,6 +148,9 @@ func (in *Interp) fatal(text string, stack []stackEntry) {
 	select {}
 }
 
+// Quit ends the program as os.Exit does; the calling goroutine never returns.
+func (in *Interp) Quit(code int) { in.quit(code) }
+
 // quit is os.Exit: the calling goroutine never returns.
 func (in *Interp) quit(code int) {
 	in.end(Exit{Code: code})

@@ -36,6 +36,9 @@ type LoadConfig struct {
 	// bound natively, keyed by import path below the root: "tcdbg/torch/nn"
 	// is the folder torch/nn.
 	Source fs.FS
+	// Overlay holds the texts of files that are loaded instead of what is in them, by
+	// absolute path.
+	Overlay map[string][]byte
 }
 
 // Program is a loaded program.
@@ -175,6 +178,9 @@ func (l *loader) unit(path, dir string, files []sourceFile) *unit {
 	broken := len(l.errs)
 	for _, f := range files {
 		var src any
+		if f.data == nil {
+			f.data = l.overlaid(f.name)
+		}
 		if f.data != nil {
 			src = f.data
 			if l.texts == nil {
@@ -213,6 +219,18 @@ func (l *loader) unit(path, dir string, files []sourceFile) *unit {
 	l.pkgs[path] = u.pkg
 	l.order = append(l.order, u)
 	return u
+}
+
+// overlaid is the text that a file has in the overlay; nil: it has none.
+func (l *loader) overlaid(name string) []byte {
+	if len(l.cfg.Overlay) == 0 {
+		return nil
+	}
+	path, err := filepath.Abs(name)
+	if err != nil {
+		return nil
+	}
+	return l.cfg.Overlay[path]
 }
 
 // goVersion is the language version of a package: the module's for the

@@ -1,0 +1,225 @@
+package remedy
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// This file decides when a remedy is proven, in one place:
+//
+//   - the trial ended by itself, with the exit code of the baseline,
+//   - its results are equal to the baseline's: what the outermost calls of compiled
+//     functions returned, within the tolerance of each dtype, and standard output,
+//   - at least one of breaks, recompiles, graphs and the time of a steady call is better,
+//   - none of breaks, recompiles and failures is worse, and no function more is left to
+//     eager execution, where there is nothing to break.
+//
+// Where a program's own results differ from run to run, nothing can be said of them; that
+// is found by a second run of the baseline, and no remedy is proven then.
+
+// Measured is what one trial measured. A nil field was not measured; Missing says why.
+type Measured struct {
+	Breaks     *int `json:"breaks"`
+	Recompiles *int `json:"recompiles"`
+	Graphs     *int `json:"graphs"`
+	Failures   *int `json:"failures"`
+	// Eager counts the functions that were left to eager execution.
+	Eager          *int     `json:"eager_functions"`
+	CompileSeconds *float64 `json:"compile_seconds"`
+	// CallMS is the median of the steady calls: outermost calls after the last compile.
+	CallMS  *float64 `json:"call_ms"`
+	LowMS   *float64 `json:"call_ms_low"`  // their lower quartile
+	HighMS  *float64 `json:"call_ms_high"` // and the upper one
+	Steady  int      `json:"steady_calls"`
+	Calls   *int     `json:"calls"`
+	PeakRSS *int64   `json:"peak_rss_bytes"`
+	// PeakCUDA is nil where no CUDA memory was used.
+	PeakCUDA *int64            `json:"peak_cuda_bytes,omitempty"`
+	Exit     *int              `json:"exit"`
+	Cut      bool              `json:"cut,omitempty"` // ended after as many calls as were asked for
+	Missing  map[string]string `json:"missing,omitempty"`
+}
+
+// Comparison is how the results of a trial differ from the baseline's.
+type Comparison struct {
+	Equal bool `json:"equal"`
+	// First is the first difference, in words; "" for none.
+	First string `json:"first,omitempty"`
+	// Values and Calls count what was compared.
+	Calls  int   `json:"calls"`
+	Values int64 `json:"values"`
+	// Limits says what was not compared.
+	Limits []string `json:"limits,omitempty"`
+	// Fewer counts the lines that the trial did not print, of a remedy that says so.
+	Fewer int `json:"fewer_lines,omitempty"`
+}
+
+// Verdict is what a trial says of its remedy.
+type Verdict struct {
+	Proven bool     `json:"proven"`
+	Better []string `json:"better,omitempty"` // "1 break fewer"
+	Why    string   `json:"why"`              // in one sentence
+}
+
+// minSteady is how many steady calls both runs need for their times to be compared, and
+// minGain which share a call must be faster to be called so.
+const (
+	minSteady = 5
+	minGain   = 0.10
+)
+
+// Judge says whether a trial proves its remedy.
+func Judge(base, m *Measured, c *Comparison) Verdict {
+	switch {
+	case m.Exit == nil:
+		return Verdict{Why: "the program did not end by itself"}
+	case base.Exit == nil:
+		return Verdict{Why: "the baseline did not end by itself"}
+	case *m.Exit != *base.Exit:
+		return Verdict{Why: fmt.Sprintf("the program ends with %d, and without the remedy with %d", *m.Exit, *base.Exit)}
+	case c == nil:
+		return Verdict{Why: "the results could not be compared"}
+	case !c.Equal:
+		return Verdict{Why: "the results differ: " + c.First}
+	case c.Calls == 0 && c.Values == 0 && !onlyOutput(c):
+		return Verdict{Why: "there was no result to compare"}
+	}
+	var v Verdict
+	counts := []struct {
+		name      string
+		was, is   *int
+		mustNot   bool
+		one, many string
+	}{
+		{"breaks", base.Breaks, m.Breaks, true, "break", "breaks"},
+		{"recompiles", base.Recompiles, m.Recompiles, true, "recompile", "recompiles"},
+		{"failures", base.Failures, m.Failures, true, "failure", "failures"},
+		{"functions left to eager execution", base.Eager, m.Eager, true, "function left to eager execution",
+			"functions left to eager execution"},
+		{"graphs", base.Graphs, m.Graphs, false, "graph", "graphs"},
+	}
+	for _, n := range counts {
+		switch {
+		case n.was == nil || n.is == nil:
+			if n.mustNot {
+				return Verdict{Why: n.name + " were not measured"}
+			}
+		case *n.is > *n.was && n.mustNot:
+			return Verdict{Why: counted(*n.is-*n.was, n.one, n.many) + " more"}
+		case *n.is < *n.was:
+			v.Better = append(v.Better, counted(*n.was-*n.is, n.one, n.many)+" fewer")
+		}
+	}
+	if m.Graphs != nil && base.Graphs != nil && *m.Graphs == 0 && *base.Graphs > 0 {
+		return Verdict{Why: "nothing is compiled any more"}
+	}
+	if s := faster(base, m); s != "" {
+		v.Better = append(v.Better, s)
+	}
+	if len(v.Better) == 0 {
+		v.Why = "nothing is better: as many breaks, recompiles and graphs, and calls are not measurably faster"
+		return v
+	}
+	v.Proven = true
+	v.Why = strings.Join(v.Better, ", ") + "; same results"
+	if c.Fewer > 0 {
+		v.Why += ", but for " + counted(c.Fewer, "printed line", "printed lines") + " that compiled calls leave out"
+	}
+	return v
+}
+
+// onlyOutput says that standard output was compared, of a program with no calls to compare.
+func onlyOutput(c *Comparison) bool { return !slices.Contains(c.Limits, NoOutput) }
+
+// NoOutput is the limit of a comparison that has nothing printed to compare either.
+const NoOutput = "the program prints nothing"
+
+// faster says by how much steady calls are faster, where that is certain: by a tenth at
+// least, and three in four of them below three in four of the baseline's.
+func faster(base, m *Measured) string {
+	if base.CallMS == nil || m.CallMS == nil || base.Steady < minSteady || m.Steady < minSteady || *base.CallMS <= 0 {
+		return ""
+	}
+	gain := 1 - *m.CallMS / *base.CallMS
+	if gain < minGain || *m.HighMS >= *base.LowMS {
+		return ""
+	}
+	return fmt.Sprintf("a call takes %.0f %% less", 100*gain)
+}
+
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// Gain orders proven trials: breaks and recompiles that are gone, then graphs, then the
+// share of a call's time.
+func Gain(base, m *Measured) [3]float64 {
+	diff := func(a, b *int) float64 {
+		if a == nil || b == nil {
+			return 0
+		}
+		return float64(*a - *b)
+	}
+	var g [3]float64
+	g[0] = diff(base.Breaks, m.Breaks) + diff(base.Recompiles, m.Recompiles)
+	g[1] = diff(base.Graphs, m.Graphs)
+	if faster(base, m) != "" {
+		g[2] = 1 - *m.CallMS / *base.CallMS
+	}
+	return g
+}
+
+// Tolerance is how far two numbers of a dtype may be apart to count as equal: the share of
+// the larger one, or of the typical size of the tensor, whichever allows more. A graph that
+// is cut or fused otherwise adds in another order, and training carries that along.
+func Tolerance(dtype string) float64 {
+	switch dtype {
+	case "float64", "complex128":
+		return 1e-7
+	case "float32", "complex64":
+		return 1e-4
+	case "float16":
+		return 1e-2
+	case "bfloat16":
+		return 4e-2
+	}
+	if strings.HasPrefix(dtype, "float8") {
+		return 0.25
+	}
+	return 0
+}
+
+// Near says whether two numbers are equal within a tolerance; scale is the typical size of
+// what they are part of.
+func Near(a, b, tolerance, scale float64) bool {
+	if a == b || math.IsNaN(a) && math.IsNaN(b) {
+		return true
+	}
+	if math.IsInf(a, 0) || math.IsInf(b, 0) || math.IsNaN(a) || math.IsNaN(b) {
+		return false
+	}
+	return math.Abs(a-b) <= tolerance*max(math.Abs(a), math.Abs(b), scale)
+}
+
+// Adds says whether a set of remedies is better than the set without the last one: no count
+// is worse, and one is better or a call is faster.
+func Adds(without, with *Measured) bool {
+	better := faster(without, with) != ""
+	for _, n := range [][2]*int{
+		{without.Breaks, with.Breaks}, {without.Recompiles, with.Recompiles}, {without.Graphs, with.Graphs}, {without.Eager, with.Eager},
+	} {
+		switch {
+		case n[0] == nil || n[1] == nil:
+		case *n[1] > *n[0]:
+			return false
+		case *n[1] < *n[0]:
+			better = true
+		}
+	}
+	return better
+}

@@ -1,0 +1,157 @@
+package app
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"tcdbg/explain/remedy"
+	"tcdbg/internal/app/results"
+	"tcdbg/ops"
+	"tcdbg/torch"
+	"tcdbg/tracer"
+	"tcdbg/tracer/host"
+)
+
+// This file is the engine's side of a trial: files replaced by texts, settings that
+// override the program's, results written down, an end after enough calls.
+
+// TrialOptions make a run a trial.
+type TrialOptions struct {
+	Results  string            `json:"results"`           // folder for what the program computes
+	Overlay  map[string]string `json:"overlay,omitempty"` // files, and the file with the text that is loaded for each
+	Switches []remedy.Switch   `json:"switches,omitempty"`
+	Steps    int               `json:"steps,omitempty"` // outermost calls after which the program ends, 0: never
+}
+
+// overlay reads the texts of a trial's files.
+func (o *TrialOptions) overlay() (map[string][]byte, error) {
+	if o == nil {
+		return nil, nil
+	}
+	out := map[string][]byte{}
+	for name, path := range o.Overlay {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		out[name] = text
+	}
+	return out, nil
+}
+
+// engineTrial is a trial in the engine.
+type engineTrial struct {
+	opts   *TrialOptions
+	writer *results.Writer
+	once   sync.Once
+	quit   func(code int)
+}
+
+// startTrial begins to write results; nil where the run is no trial.
+func startTrial(o *TrialOptions) (*engineTrial, error) {
+	if o == nil {
+		return nil, nil
+	}
+	w, err := results.Create(o.Results, results.Hello{PID: os.Getpid(), Engine: "tcdbg " + Version, Started: time.Now().UnixNano()})
+	if err != nil {
+		return nil, fmt.Errorf("the results of the trial cannot be written: %w", err)
+	}
+	return &engineTrial{opts: o, writer: w}, nil
+}
+
+// configure makes the tracer try the switches and tell of calls.
+func (e *engineTrial) configure(c *tracer.Config) {
+	if e == nil {
+		return
+	}
+	v := &tracer.Override{}
+	for _, s := range e.opts.Switches {
+		switch s.Name {
+		case "dynamic":
+			v.Dynamic = s.Value
+		case "mode":
+			v.Mode = s.Value
+		case "backend":
+			v.Backend = s.Value
+		case "recompile_limit":
+			v.RecompileLimit, _ = strconv.Atoi(s.Value)
+		case "mark_dynamic":
+			if m, err := remedy.ParseMark(s.Value); err == nil {
+				v.Marks = append(v.Marks, tracer.Mark{Function: m.Function, Name: m.Name, Dim: m.Dim})
+			}
+			continue // told when a tensor was marked
+		}
+		e.writer.Applied(s.String())
+	}
+	c.Override, c.Called = v, e.called
+	c.Marked = func(m tracer.Mark) {
+		e.writer.Applied(fmt.Sprintf("mark_dynamic=%s:%s:%d", m.Function, m.Name, m.Dim))
+	}
+}
+
+// attach tells how the program is ended.
+func (e *engineTrial) attach(in *host.Interp) {
+	if e != nil {
+		e.quit = in.Quit
+	}
+}
+
+// called writes one call.
+func (e *engineTrial) called(c *tracer.Call) {
+	call := results.Call{Function: c.Function, Nanos: c.Took.Nanoseconds(), Compiled: c.Compiled, Unused: c.Unused}
+	if c.Raised {
+		call.Raised = "a panic"
+	}
+	for _, l := range c.Results {
+		leaf := results.Leaf{Path: l.Path}
+		if x, ok := l.Value.(*torch.Tensor); ok {
+			leaf.Dtype, leaf.Shape = x.DType().Name(), x.Shape()
+		} else {
+			leaf.Text = fmt.Sprint(l.Value)
+		}
+		call.Out = append(call.Out, leaf)
+	}
+	n := e.writer.Call(call, func(i int) results.Values { return valuesOf(c.Results[i].Value.(*torch.Tensor)) })
+	if e.opts.Steps > 0 && n >= e.opts.Steps {
+		e.end(true)
+		e.quit(0)
+	}
+}
+
+// valuesOf reads the numbers of a tensor.
+func valuesOf(x *torch.Tensor) results.Values {
+	switch x.DType() {
+	case ops.Float16, ops.BFloat16, ops.Float32, ops.Float64:
+		return results.Values{Floats: x.Float64s()}
+	case ops.Complex64:
+		var out []float64
+		for _, c := range x.Complex64s() {
+			out = append(out, float64(real(c)), float64(imag(c)))
+		}
+		return results.Values{Floats: out}
+	}
+	v := results.Values{Ints: x.Int64s()}
+	if v.Ints == nil {
+		v.Ints = []int64{}
+	}
+	return v
+}
+
+// end writes the last line.
+func (e *engineTrial) end(cut bool) {
+	if e != nil {
+		e.once.Do(func() { _ = e.writer.Close(cut) }) // a trial without its results says so
+	}
+}
+
+// absolute makes the paths of an overlay those that the loader looks for.
+func absolute(dir, name string) string {
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	return filepath.Join(dir, name)
+}

@@ -1,0 +1,261 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tcdbg/explain/remedy"
+)
+
+// tried runs tcdbg try on a program and reads the ledger that it prints.
+func tried(t *testing.T, state string, code int, args ...string) *remedy.Ledger {
+	t.Helper()
+	t.Setenv("TCDBG_BACKEND", "aot_eager") // no C compiler has to run for each trial
+	out := run(t, tcdbg(t, state, append([]string{"try", "--json"}, args...)...))
+	if out.code != code {
+		t.Fatalf("try %v ends with %d, want %d\n%s%s", args, out.code, code, out.stdout, out.stderr)
+	}
+	var l remedy.Ledger
+	if err := json.Unmarshal([]byte(out.stdout), &l); err != nil {
+		t.Fatalf("%v\n%s%s", err, out.stdout, out.stderr)
+	}
+	return &l
+}
+
+// nothingLeft checks that trials left nothing in a run's folder, and no process.
+func nothingLeft(t *testing.T, state string) {
+	t.Helper()
+	r := lastRun(t, state)
+	for _, name := range append([]string{trialFolders}, trialParts...) {
+		if _, err := os.Stat(r.file(name)); !os.IsNotExist(err) {
+			t.Errorf("%s is left in the run folder (%v)", name, err)
+		}
+	}
+	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, name := range lines {
+		if text, err := os.ReadFile(name); err == nil && strings.Contains(string(text), r.Path) {
+			t.Errorf("a process is left: %q", text)
+		}
+	}
+}
+
+// branching has a break that a patch removes, and a size that changes.
+const branching = `import (
+	"fmt"
+
+	"tcdbg/torch"
+)
+
+func bar(a, b *torch.Tensor) *torch.Tensor {
+	x := a.Div(a.Abs().Add(1))
+	if b.Sum().Lt(0).Bool() {
+		b = b.Mul(-1)
+	}
+	return x.Mul(b)
+}
+
+func main() {
+	fast := torch.Compile(bar)
+	for i := range 8 {
+		fmt.Println(fast(torch.Randn(4+i%3), torch.Randn(4+i%3)))
+	}
+}
+`
+
+// A break that a patch removes is proven, with the size marked more so; the user's file is
+// as it was; the diff applies, and then there is no break.
+func TestTryAll(t *testing.T) {
+	state, path := t.TempDir(), program(t, branching)
+	before, _ := os.ReadFile(path)
+	l := tried(t, state, 0, "--all", path)
+	patch := l.Trial("patch:GB0170@model.go:11")
+	switch {
+	case patch == nil || !patch.Verdict.Proven || !patch.Compared.Equal:
+		t.Fatalf("the patch is not proven: %+v", patch)
+	case *l.Baseline.Measured.Breaks != 1 || *patch.Measured.Breaks != 0:
+		t.Errorf("breaks %d, with the patch %d", *l.Baseline.Measured.Breaks, *patch.Measured.Breaks)
+	case *patch.Measured.Recompiles == 0 || patch.Compared.Calls != 8:
+		t.Errorf("%+v, %+v", patch.Measured, patch.Compared)
+	}
+	if l.Together == nil || len(l.Together.Remedies) < 2 || *l.Together.Measured.Breaks != 0 || *l.Together.Measured.Recompiles != 0 {
+		t.Errorf("together: %+v", l.Together)
+	}
+	if after, _ := os.ReadFile(path); string(after) != string(before) {
+		t.Error("the program's file has changed")
+	}
+	nothingLeft(t, state)
+
+	diff := run(t, tcdbg(t, state, "fix", "last"))
+	if diff.code != 0 || !strings.Contains(diff.stdout, "#   set: ") || !strings.Contains(diff.stdout, "+\tb = torch.Where(") {
+		t.Fatalf("%+v", diff)
+	}
+	applyDiff(t, filepath.Dir(path), path, diff.stdout)
+	if out := run(t, tcdbg(t, state, "check", "--max-breaks", "0", path)); out.code != 0 {
+		t.Errorf("with the diff applied: %+v", out)
+	}
+}
+
+// applyDiff applies a diff of one file as people do.
+func applyDiff(t *testing.T, dir, path, diff string) {
+	t.Helper()
+	diff = strings.ReplaceAll(diff, strings.TrimPrefix(path, "/"), filepath.Base(path)) // it was written from elsewhere
+	for _, tool := range [][]string{{"patch", "-p1"}, {"git", "apply", "-p1"}} {
+		if _, err := exec.LookPath(tool[0]); err != nil {
+			continue
+		}
+		c := exec.Command(tool[0], tool[1:]...)
+		c.Dir, c.Stdin = dir, strings.NewReader(diff)
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s\n%s", tool, err, out, diff)
+		}
+		return
+	}
+	t.Skip("neither patch nor git is here")
+}
+
+// fix -w writes what is proven, with a backup.
+func TestFixWrites(t *testing.T) {
+	state, path := t.TempDir(), program(t, branching)
+	out := run(t, tcdbg(t, state, "fix", "-w", "--only", "patch:GB0170@model.go:11", path))
+	text, _ := os.ReadFile(path)
+	if out.code != 0 || !strings.Contains(string(text), "b = torch.Where(") {
+		t.Fatalf("%+v\n%s", out, text)
+	}
+	backups, _ := filepath.Glob(filepath.Join(state, "tcdbg", "backups", "*-model.go"))
+	if len(backups) != 1 {
+		t.Errorf("backups: %v", backups)
+	}
+}
+
+// counting logs in a compiled function, which the advice leaves out of compiled calls; what
+// comes after depends on it, so the advice is wrong here. %s is what.
+const counting = `import (
+	"bytes"
+	"fmt"
+	"log"
+	"os"
+	"time"
+
+	"tcdbg/torch"
+)
+
+var said bytes.Buffer
+
+func f(x *torch.Tensor) *torch.Tensor {
+	y := x.Sin()
+	log.Println("inside")
+	return y.Cos()
+}
+
+func main() {
+	log.SetOutput(&said)
+	_, _ = os.Exit, time.Second
+	g := torch.Compile(f)
+	for range 3 {
+		fmt.Println(g(torch.Ones(3)))
+	}
+	WHAT
+}
+`
+
+// A remedy that changes the exit code, what is printed, or whether the program ends at all
+// is refuted, and the reason is told.
+func TestTryRefutes(t *testing.T) {
+	for name, c := range map[string]struct{ what, why, state string }{
+		"exit code": {`if said.Len() == 0 { os.Exit(3) }`, "ends with 3, and without the remedy with 0", "done"},
+		"output":    {`fmt.Println("logged", said.Len())`, "the results differ: line 4 of standard output", "done"},
+		"endless":   {`for said.Len() == 0 { time.Sleep(time.Millisecond) }`, "it had not ended after 8s", "time limit"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			state, path := t.TempDir(), program(t, strings.Replace(counting, "WHAT", c.what, 1))
+			l := tried(t, state, ExitFound, "--max-time", "8s", path)
+			trial := l.Trials[0]
+			if trial.Verdict.Proven || !strings.Contains(trial.Verdict.Why, c.why) || string(trial.State) != c.state {
+				t.Errorf("%s: %+v", trial.State, trial.Verdict)
+			}
+			nothingLeft(t, state)
+			if out := run(t, tcdbg(t, state, "fix", "last")); out.code != ExitFound || out.stdout != "" {
+				t.Errorf("fix: %+v", out)
+			}
+		})
+	}
+}
+
+// A program whose results differ from run to run refutes nothing and proves nothing.
+func TestTryUnstable(t *testing.T) {
+	state, path := t.TempDir(), program(t, strings.Replace(counting, "WHAT", `fmt.Println(time.Now().UnixNano())`, 1))
+	l := tried(t, state, ExitFound, path)
+	if l.Unstable == "" || !strings.Contains(l.Trials[0].Verdict.Why, "nothing can be said") {
+		t.Errorf("%q %+v", l.Unstable, l.Trials[0].Verdict)
+	}
+}
+
+// Switches of our own engine take effect, one that the program has no use for is told, and
+// one of PyTorch's is refused.
+func TestTrySwitches(t *testing.T) {
+	state, path := t.TempDir(), program(t, branching)
+	l := tried(t, state, 0, "--steps", "4", "--only", "dynamic=true", "--only", "backend=eager", "--only", "mark_dynamic=bar:z:0", path)
+	if m := l.Baseline.Measured; !m.Cut || *m.Calls != 4 || *m.Exit != 0 {
+		t.Errorf("the baseline was not cut: %+v", m)
+	}
+	dynamic, eager, none := l.Trial("dynamic=true"), l.Trial("backend=eager"), l.Trial("mark_dynamic=bar:z:0")
+	if !dynamic.Verdict.Proven || *dynamic.Measured.Recompiles != 0 {
+		t.Errorf("dynamic: %+v %+v", dynamic.Verdict, dynamic.Measured)
+	}
+	if *eager.Measured.Breaks != 1 || eager.Compared == nil || !eager.Compared.Equal {
+		t.Errorf("eager: %+v", eager.Verdict)
+	}
+	if none.Verdict.Proven || !strings.Contains(none.Verdict.Why, "took no effect") {
+		t.Errorf("a mark of no parameter: %+v", none.Verdict)
+	}
+	if out := run(t, tcdbg(t, state, "try", "--only", "capture_scalar_outputs=true", path)); out.code != ExitUsage ||
+		!strings.Contains(out.stderr, "a switch of PyTorch") {
+		t.Errorf("%+v", out)
+	}
+}
+
+// Cancelling ends a trial that runs, and nothing is left.
+func TestCancelTrial(t *testing.T) {
+	state := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", state)
+	t.Setenv(asProgram, "1")
+	path := program(t, strings.Replace(counting, "WHAT", `for said.Len() == 0 { time.Sleep(time.Millisecond) }`, 1))
+	p, r, err := trialProgramOf(tryFlags{maxTime: time.Hour}, []string{path}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ts, err := p.begin(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	l, _ := ts.Ledger()
+	go func() { done <- ts.try(context.Background(), l.Remedies[:1], false) }()
+	for {
+		if l, _ := ts.Ledger(); l.Running != nil && strings.HasPrefix(l.Running.What, "patch:") {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	if err := ts.try(t.Context(), l.Remedies, false); err == nil || !strings.Contains(err.Error(), "trials are running") {
+		t.Errorf("a second list at once: %v", err)
+	}
+	if !ts.Cancel() {
+		t.Error("nothing to cancel")
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	ts.close()
+	l, _ = ts.Ledger()
+	if tr := l.Trials[0]; tr.State != remedy.Cancelled || tr.Verdict.Proven || l.Stopped == "" {
+		t.Errorf("%+v", tr)
+	}
+	nothingLeft(t, state)
+}
