@@ -159,7 +159,11 @@ func bar(n, total float64, w int) string {
 	if total <= 0 || w <= 0 {
 		return ""
 	}
-	eighths := int(n/total*float64(w)*8 + 0.5)
+	share := n / total
+	if !(share > 0) { // numbers come from traces, which may lie
+		share = 0
+	}
+	eighths := int(min(share, 1)*float64(w)*8 + 0.5)
 	if n > 0 && eighths == 0 {
 		eighths = 1
 	}

@@ -27,6 +27,9 @@ type Model struct {
 	back    []keys.Screen
 
 	polling bool
+	// columns are those of the window. Screens draw at least minColumns, of which the frame
+	// has the first.
+	columns int
 	// madeFor is the size of the terminal when the rows were made.
 	madeFor size
 	hit     int // Ctrl-C pressed so often
@@ -38,6 +41,10 @@ const (
 	maxColumns = 2000
 	maxRows    = 1000
 )
+
+// minColumns is the least width that screens draw for: in less nothing can be read, and each
+// screen would have to see to it that no part of a part is narrower than nothing.
+const minColumns = 10
 
 // size is how many cells a terminal has.
 type size struct{ w, h int }
@@ -71,6 +78,7 @@ func New(feed Feed, opt Options) *Model {
 		}
 		titles, own = append(titles, p.title), append(own, p.keys)
 	}
+	m.columns = m.sc.w
 	m.sc.keys = keys.New(titles, own)
 	m.sc.prompt = prompt.New()
 	return m
@@ -136,7 +144,8 @@ func (m *Model) oneByOne(k tea.KeyMsg) tea.Cmd {
 func (m *Model) handle(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		m.sc.w, m.sc.h = min(msg.Width, maxColumns), min(msg.Height, maxRows)
+		m.columns, m.sc.h = min(msg.Width, maxColumns), min(msg.Height, maxRows)
+		m.sc.w = max(m.columns, minColumns)
 		if m.sc.version > 0 && (size{m.sc.w, m.sc.h}) != m.madeFor && !m.polling {
 			m.polling = true
 			return m.poll()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"tcdbg/explain/fold"
 	"tcdbg/internal/test/traces"
 	"tcdbg/logs"
+	"tcdbg/tui/keys"
 	"tcdbg/tui/theme"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -24,7 +26,10 @@ import (
 // window, while records of a trace arrive in between. Nothing panics, every frame fits the
 // window, every key is handled within a bound, and q always quits in the end.
 
-var monkeyFor = flag.Duration("monkey", 3*time.Second, "how long TestMonkey plays")
+var (
+	monkeyFor  = flag.Duration("monkey", 3*time.Second, "how long TestMonkey plays")
+	monkeySeed = flag.Uint64("monkeyseed", 0, "of the first game; 0: another one each time")
+)
 
 // keyBound is the processor time that one message may take, its frame included.
 const keyBound = 2 * time.Second
@@ -160,7 +165,7 @@ var windows = [][2]int{
 
 // act draws the next message, or lets records arrive and draws the poll that finds them.
 func (m *monkey) act() (what string, msg tea.Msg) {
-	w, h := m.m.sc.w, m.m.sc.h
+	w, h := m.m.columns, m.m.sc.h
 	switch b := m.next(); {
 	case b < 170:
 		all := someKeys(m.m)
@@ -221,8 +226,14 @@ func (m *monkey) play() {
 		m.t.Errorf("q does not quit\n%s", m.plain())
 	}
 	if m.t.Failed() {
-		m.t.Logf("what the monkey did last:\n%s", strings.Join(m.done[max(0, len(m.done)-40):], "\n"))
+		m.confess()
 	}
+}
+
+// confess says what the monkey did last.
+func (m *monkey) confess() {
+	m.t.Logf("go test ./tui -run TestMonkey -monkeyseed N plays it again; last it did\n%s",
+		strings.Join(m.done[max(0, len(m.done)-40):], "\n"))
 }
 
 // do sends a message and looks at the frame.
@@ -230,7 +241,7 @@ func (m *monkey) do(what string, msg tea.Msg) {
 	m.done = append(m.done, what)
 	defer func() {
 		if v := recover(); v != nil {
-			m.t.Logf("what the monkey did last:\n%s", strings.Join(m.done[max(0, len(m.done)-40):], "\n"))
+			m.confess()
 			panic(v)
 		}
 	}()
@@ -240,7 +251,7 @@ func (m *monkey) do(what string, msg tea.Msg) {
 	if took := cpuTime() - before; took > keyBound {
 		m.t.Errorf("%s took %v", what, took)
 	}
-	if w, h := m.m.sc.w, m.m.sc.h; !m.m.sc.quit && w > 0 && h > 0 {
+	if w, h := m.m.columns, m.m.sc.h; !m.m.sc.quit && w > 0 && h > 0 {
 		checkFrame(m.t, frame, w, h)
 	} else if frame != "" {
 		m.t.Errorf("a frame without a window: %q", frame)
@@ -277,9 +288,9 @@ func playWith(t *testing.T, which int, data []byte) {
 
 // TestMonkey plays with each trace in turn, every game by a seed of its own.
 func TestMonkey(t *testing.T) {
-	seed := rand.Uint64()
-	if f := flag.Lookup("test.short"); f != nil && f.Value.String() == "true" {
-		seed = 1
+	seed := *monkeySeed
+	if seed == 0 {
+		seed = rand.Uint64()
 	}
 	end := time.Now().Add(*monkeyFor)
 	for n := uint64(0); time.Now().Before(end) || n <= uint64(len(monkeyTraces)); n++ {
@@ -289,10 +300,51 @@ func TestMonkey(t *testing.T) {
 			for i := range data {
 				data[i] = byte(r.Uint32())
 			}
-			playWith(t, int(n), data)
+			playWith(t, int((seed+n)%uint64(len(monkeyTraces)+1)), data)
 		})
 		if !ok {
 			return
+		}
+	}
+}
+
+// TestTinyWindows draws every screen, with and without help over it, in windows in which
+// nothing can be read.
+func TestTinyWindows(t *testing.T) {
+	for name, f := range map[string]Feed{"by hand": richFeed(), "saved": savedFeed(t)} {
+		d := newDriver(t, f, Options{Colour: true}, 80, 24)
+		for s := range screens() {
+			for w := range 14 {
+				for h := range 8 {
+					d.send(tea.WindowSizeMsg{Width: 80, Height: 24})
+					d.send(keyMsg(title(keys.Screen(s)).Key))
+					d.send(tea.WindowSizeMsg{Width: w, Height: h})
+					d.send(pollMsg{})
+					for _, k := range []string{"enter", "j", "?", "esc", "/", "esc", "esc"} {
+						if frame := d.frame(); w > 0 && h > 0 {
+							checkFrame(t, frame, w, h)
+						} else if frame != "" {
+							t.Errorf("a frame in no window: %q", frame)
+						}
+						d.send(keyMsg(k))
+					}
+					if t.Failed() {
+						t.Fatalf("%s, screen %d in %dx%d", name, s, w, h)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A share of what is nothing, less than nothing or more than all has a bar that fits.
+func TestBarsOfAnyNumbers(t *testing.T) {
+	odd := []float64{0, 1, -1, 3, 1e300, -1e300, math.Inf(1), math.Inf(-1), math.NaN()}
+	for _, n := range odd {
+		for _, total := range odd {
+			if b := bar(n, total, 9); theme.Width(b) > 9 {
+				t.Errorf("%v of %v is %q", n, total, b)
+			}
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 // View draws the screen.
 func (m *Model) View() string {
-	if m.sc.quit || m.sc.w < 1 || m.sc.h < 1 {
+	if m.sc.quit || m.columns < 1 || m.sc.h < 1 {
 		return ""
 	}
 	lines := make([]theme.Line, m.sc.h)
@@ -42,7 +42,7 @@ func (m *Model) View() string {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		b.WriteString(m.th.Line(l.Fit(m.sc.w)))
+		b.WriteString(m.th.Line(l.Fit(m.columns)))
 	}
 	return b.String()
 }
