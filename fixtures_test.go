@@ -58,6 +58,9 @@ func TestMain(m *testing.M) {
 	if bin, err := buildBinary(); err == nil {
 		_ = os.RemoveAll(filepath.Dir(bin))
 	}
+	if dir, err := warmCache(); err == nil {
+		_ = os.RemoveAll(dir)
+	}
 	os.Exit(code)
 }
 

@@ -28,7 +28,7 @@ const (
 )
 
 func TestHostileFiles(t *testing.T) {
-	s := newSession(t)
+	s := warmSession(t)
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS("testdata/hostile")); err != nil {
 		t.Fatal(err)

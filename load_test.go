@@ -74,7 +74,7 @@ func TestTraceGrowsWithRecompiles(t *testing.T) {
 
 // TestManyGoroutines has a thousand goroutines call one compiled function at once.
 func TestManyGoroutines(t *testing.T) {
-	s := newSession(t)
+	s := warmSession(t)
 	out, errs, code := s.run(t, "run", "--plain", "--logs", "", program(t, `package main
 
 import (

@@ -17,6 +17,7 @@ import (
 
 	"tcdbg/explain"
 	"tcdbg/explain/fold"
+	"tcdbg/internal/test"
 	"tcdbg/logs"
 )
 
@@ -82,7 +83,7 @@ func program(t *testing.T, text string) string {
 // TestLive wants the graph, the break and the kernels of the first call in the
 // report while the program is still waiting to make its second.
 func TestLive(t *testing.T) {
-	s := newSession(t)
+	s := warmSession(t)
 	cmd := s.command("run", "--plain", program(t, `package main
 
 import (
@@ -163,7 +164,7 @@ func foo(x, y *torch.Tensor) *torch.Tensor { return x.Sin().Add(y.Cos()) }
 func main() { torch.Compile(foo)(torch.Ones(1<<20), torch.Ones(1<<20)) }
 `)
 	for _, where := range []string{"", ",pool"} {
-		s := newSession(t, "TCDBG_TRAP_KERNEL=fused_sin_cos_add_0"+where)
+		s := warmSession(t, "TCDBG_TRAP_KERNEL=fused_sin_cos_add_0"+where)
 		_, stderr, code := s.run(t, "run", "--plain", large)
 		var lines []string
 		for _, l := range strings.Split(stderr, "\n") {
@@ -194,7 +195,7 @@ func needCompiler(t *testing.T) {
 // TestWithoutCompiler wants the same output from the interpreter, and one
 // line that says so.
 func TestWithoutCompiler(t *testing.T) {
-	want, _, _ := newSession(t).run(t, "run", "--plain", "fixtures/bar/model.go")
+	want, _, _ := warmSession(t).run(t, "run", "--plain", "fixtures/bar/model.go")
 	s := newSession(t, "PATH="+t.TempDir(), "CC=")
 	got, stderr, code := s.run(t, "run", "--plain", "fixtures/bar/model.go")
 	if code != 0 || got != want {
@@ -397,6 +398,9 @@ func TestFullDisk(t *testing.T) {
 		env      string
 		kb, step int
 	}{{"XDG_STATE_HOME", 64, 8}, {"XDG_CACHE_HOME", 400, 80}} {
+		if !test.IsLong() {
+			disk.step *= 3
+		}
 		s := newSession(t)
 		if _, _, code := s.run(t, "run", "--plain", file); code != 3 { // fills the cache
 			t.Fatalf("exit code %d on an empty disk", code)

@@ -80,7 +80,7 @@ func showScreens(t *testing.T, cmd *exec.Cmd, opts ...pty.Option) (tt *pty.Termi
 // TestSuspend: Ctrl-Z gives the shell its terminal, and fg draws the screens again; so it
 // does after a stop from another process.
 func TestSuspend(t *testing.T) {
-	s := newSession(t)
+	s := warmSession(t)
 	model := program(t, waits)
 	for _, by := range []string{"key", "signal"} {
 		t.Run(by, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestSuspend(t *testing.T) {
 // TestSuspendWithoutAShell: where the system does not stop a process, because no shell
 // could continue it, Ctrl-Z says so and the screens stay.
 func TestSuspendWithoutAShell(t *testing.T) {
-	s := newSession(t)
+	s := warmSession(t)
 	tt, before := showScreens(t, s.onTerminal("xterm-256color", "run", program(t, waits)), pty.Size(120, 40))
 	tt.Type("\x1a")
 	tt.Wait(promptly, "notice", 0, func(s string) bool { return strings.Contains(s, "cannot suspend") })
@@ -134,7 +134,7 @@ func TestSuspendWithoutAShell(t *testing.T) {
 // TestHugeWindow: a terminal that says it has 65535 columns or rows costs neither
 // gigabytes nor hangs.
 func TestHugeWindow(t *testing.T) {
-	s := newSession(t)
+	s := warmSession(t)
 	model := program(t, strings.Replace(waits, "time.Sleep(time.Hour)", "time.Sleep(1)", 1))
 	if _, errs, code := s.run(t, "run", "--plain", model); code != 0 {
 		t.Fatalf("exit %d\n%s", code, errs)
@@ -166,7 +166,7 @@ func TestHugeWindow(t *testing.T) {
 // TestSignalsGiveTheTerminalBack: a signal that ends the screens, at any moment of their
 // start and after, leaves the terminal as it was.
 func TestSignalsGiveTheTerminalBack(t *testing.T) {
-	s := newSession(t)
+	s := warmSession(t)
 	model := program(t, waits)
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT} {
 		for _, after := range []time.Duration{2, 5, 10, 20, 30, 50, 100, 400, 0} {
@@ -204,7 +204,7 @@ func lookPath(t *testing.T, name string) string {
 // TestEngineDies: an engine that is killed is shown as ended within a second, whatever is on
 // the screen, and q quits then.
 func TestEngineDies(t *testing.T) {
-	s := newSession(t)
+	s := warmSession(t)
 	model := program(t, waits)
 	for _, c := range []struct{ name, keys string }{
 		{"overview", ""}, {"paused", " "}, {"asked whether to stop it", "q"}, {"output", "-"},
@@ -239,7 +239,7 @@ func TestEngineDies(t *testing.T) {
 
 // TestQuitAsTheEngineDies: q quits also before anything shows that the engine is dead.
 func TestQuitAsTheEngineDies(t *testing.T) {
-	s := newSession(t)
+	s := warmSession(t)
 	model := program(t, waits)
 	for _, ms := range []time.Duration{20, 40, 60, 80, 120} {
 		t.Run(fmt.Sprintf("%d ms", ms), func(t *testing.T) {

@@ -73,7 +73,7 @@ func TestTypedAhead(t *testing.T) {
 		{"lines", cooked, pty.Uncooked},
 		{"raw", string(all) + "\x1b[1;1R\x1b]11;rgb:0000/0000/0000\x1b\\ and the rest", pty.Raw},
 	}
-	s := newSession(t)
+	s := warmSession(t)
 	for _, m := range modes {
 		file := program(t, fmt.Sprintf(echoes, len(m.typed)))
 		want := fmt.Sprintf("CI:  false\n%x <nil>\n", m.typed)
@@ -107,7 +107,7 @@ func TestTypedAhead(t *testing.T) {
 // TestCommandsLeaveTheTerminalAlone: every command without screens writes to a silent
 // terminal what it writes into a pipe, and leaves what was typed to whoever reads next.
 func TestCommandsLeaveTheTerminalAlone(t *testing.T) {
-	s := newSession(t)
+	s := warmSession(t)
 	model := program(t, strings.Replace(echoes, "%d", "0", 1))
 	if _, errs, code := s.run(t, "run", "--plain", model); code != 0 {
 		t.Fatalf("exit %d\n%s", code, errs)
@@ -163,7 +163,7 @@ func steady(s string) string {
 // TestInterruptAtTheStart: Ctrl-C at any moment of a start leaves the settings of the
 // terminal as they were, whether or not it answers.
 func TestInterruptAtTheStart(t *testing.T) {
-	s := newSession(t)
+	s := warmSession(t)
 	model := program(t, fmt.Sprintf(echoes, 1))
 	for _, args := range [][]string{{"version"}, {"run", "--plain", model}, {"exec", "--plain", "--", "sleep", "60"}} {
 		for _, after := range []time.Duration{0, 2, 5, 10, 20, 50, 100, 200, 400, 1000} {

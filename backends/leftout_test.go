@@ -65,9 +65,8 @@ func ramp(shape ...int) sample {
 	for _, s := range shape {
 		n *= s
 	}
-	return sample{fmt.Sprintf("ramp(%s)", list(shape)), func() *torch.Tensor {
-		return torch.Arange(n).Add(1).Div(float64(n + 1)).Reshape(shape...)
-	}}
+	first := sync.OnceValue(func() *torch.Tensor { return torch.Arange(n).Add(1).Div(float64(n + 1)).Reshape(shape...) })
+	return sample{fmt.Sprintf("ramp(%s)", list(shape)), func() *torch.Tensor { return first().Clone() }} // calls may write it
 }
 
 func list(ints []int) string {

@@ -14,7 +14,6 @@ import (
 
 	"tcdbg/explain"
 	"tcdbg/explain/fold"
-	"tcdbg/internal/test/traces"
 	"tcdbg/logs"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/theme"
@@ -111,17 +110,28 @@ var monkeyTraces = []string{
 	"../testdata/hostile/escapes.log",
 }
 
+// saved are the traces that were read, by their paths. They stay open, as games are many.
+var saved = map[string]*growing{}
+
 // grows is a run of which no record has arrived.
 func grows(t testing.TB, path string) *growing {
 	t.Helper()
-	st := traces.Open(t, path)
-	g := &growing{fakeFeed: richFeed(), store: st, fold: fold.New(st)}
+	read := saved[path]
+	if read == nil {
+		st, err := logs.Open([]string{path}, logs.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		read = &growing{store: st}
+		if err := st.Read(t.Context(), func(r *logs.Record) { read.records = append(read.records, r.Keep()) }); err != nil {
+			t.Fatal(err)
+		}
+		saved[path] = read
+	}
+	g := &growing{fakeFeed: richFeed(), store: read.store, records: read.records, fold: fold.New(read.store)}
 	g.noSchedule, g.run.Again, g.before = true, true, richReport()
 	g.fakeFeed.records, g.output = nil, nil
 	g.fold.SetLive(true)
-	if err := st.Read(t.Context(), func(r *logs.Record) { g.records = append(g.records, r.Keep()) }); err != nil {
-		t.Fatal(err)
-	}
 	return g
 }
 
