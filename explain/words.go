@@ -156,3 +156,31 @@ func TitleOf(name string) string {
 	}
 	return name
 }
+
+// Nanos is a run time, "-" when unknown.
+func Nanos(n int64) string {
+	switch {
+	case n <= 0:
+		return "-"
+	case n < 10_000:
+		return fmt.Sprintf("%.1f us", float64(n)/1e3)
+	case n < 1_000_000:
+		return fmt.Sprintf("%.0f us", float64(n)/1e3)
+	}
+	return Duration(float64(n) / 1e9)
+}
+
+// Bytes is 1.5 MB and the like, "-" when unknown.
+func Bytes(n int64) string {
+	switch {
+	case n < 0:
+		return "-"
+	case n < 1<<10:
+		return fmt.Sprintf("%d B", n)
+	case n < 1<<20:
+		return fmt.Sprintf("%.4g KB", float64(n)/(1<<10))
+	case n < 1<<30:
+		return fmt.Sprintf("%.4g MB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.4g GB", float64(n)/(1<<30))
+}

@@ -42,25 +42,29 @@ func (c *compiler) logSchedule() {
 			}
 		}
 	}
-	s.Ops = opsByNumber(c.ir.Nodes)
+	s.Ops, s.Nodes = opsByNumber(c.ir.Nodes)
 	c.logged(s)
 }
 
-// opsByNumber is the operator of op0, op1, ...; numbers that lowering has given
-// up stay empty.
-func opsByNumber(nodes []*ir.Node) []string {
-	var ops []string
+// opsByNumber is the operator of op0, op1, ..., and the nodes of the graph that each
+// computes; numbers that lowering has given up stay empty.
+func opsByNumber(nodes []*ir.Node) (ops []string, of [][]string) {
 	for _, n := range nodes {
 		i, err := strconv.Atoi(strings.TrimPrefix(n.Name, "op"))
 		if err != nil || len(n.Origins) == 0 {
 			continue
 		}
 		for len(ops) <= i {
-			ops = append(ops, "")
+			ops, of = append(ops, ""), append(of, nil)
 		}
 		ops[i] = n.Origins[0].Op
+		for _, o := range n.Origins {
+			if o.Node != "" {
+				of[i] = append(of[i], o.Node)
+			}
+		}
 	}
-	return ops
+	return ops, of
 }
 
 // Replay returns the groups after so many decisions of the scheduler (-1: before

@@ -108,10 +108,13 @@ func replayGraph(t *testing.T, name string, make func(b *build) []ops.Value) {
 
 // Operators are found by the numbers in the nodes' names, which may skip some.
 func TestOpsByNumber(t *testing.T) {
-	node := func(name, op string) *ir.Node { return &ir.Node{Name: name, Origins: []ir.Origin{{Op: op}}} }
-	got := opsByNumber([]*ir.Node{node("op0", "mm"), node("op3", "relu"), node("op1", "add")})
+	node := func(name, op string) *ir.Node { return &ir.Node{Name: name, Origins: []ir.Origin{{Op: op, Node: op + "_1"}}} }
+	got, of := opsByNumber([]*ir.Node{node("op0", "mm"), node("op3", "relu"), node("op1", "add")})
 	if want := []string{"mm", "add", "", "relu"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+	if len(of) != 4 || of[2] != nil || of[3][0] != "relu_1" {
+		t.Errorf("nodes %q", of)
 	}
 }
 

@@ -156,6 +156,16 @@ type FusionStep struct {
 	Result string `json:"result,omitempty"`
 	// Kernels is how many the schedule has after the step; 0: not recorded.
 	Kernels int `json:"kernels,omitempty"`
+	// Uses are of a refused pair: how each addresses what both use, the largest ones.
+	Uses []SharedUse `json:"uses,omitempty"`
+}
+
+// SharedUse is how each of two scheduler nodes addresses a buffer that both use.
+type SharedUse struct {
+	Buffer string `json:"buffer"`
+	Bytes  int64  `json:"bytes"` // of the buffer: what fusing would not move again
+	A      string `json:"a"`     // "written at [4*i0] over [8, 4] by op1"
+	B      string `json:"b"`
 }
 
 func (FusionStep) ArtifactName() (string, int) { return "tcdbg_fusion_step", 1 }
@@ -170,6 +180,7 @@ type Schedule struct {
 	Lanes  int              `json:"lanes"` // of a vector
 	Cache  int64            `json:"cache"` // bytes
 	Ops    []string         `json:"ops"`   // of op0, op1, ...: the operator
+	Nodes  [][]string       `json:"nodes"` // of op0, op1, ...: the nodes of Code that it computes
 }
 
 func (Schedule) ArtifactName() (string, int) { return "tcdbg_schedule", 1 }

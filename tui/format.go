@@ -37,33 +37,9 @@ func secondsOr(s float64) string {
 	return seconds(time.Duration(s * 1e9))
 }
 
-// nanos is a run time, "-" when unknown.
-func nanos(n int64) string {
-	switch {
-	case n <= 0:
-		return "-"
-	case n < 10_000:
-		return fmt.Sprintf("%.1f us", float64(n)/1e3)
-	case n < 1_000_000:
-		return fmt.Sprintf("%.0f us", float64(n)/1e3)
-	}
-	return seconds(time.Duration(n))
-}
+func nanos(n int64) string { return explain.Nanos(n) }
 
-// bytesText is 1.5 MB and the like, "-" when unknown.
-func bytesText(n int64) string {
-	switch {
-	case n < 0:
-		return "-"
-	case n < 1<<10:
-		return fmt.Sprintf("%d B", n)
-	case n < 1<<20:
-		return fmt.Sprintf("%.4g KB", float64(n)/(1<<10))
-	case n < 1<<30:
-		return fmt.Sprintf("%.4g MB", float64(n)/(1<<20))
-	}
-	return fmt.Sprintf("%.4g GB", float64(n)/(1<<30))
-}
+func bytesText(n int64) string { return explain.Bytes(n) }
 
 // number is n, or "-" when it is negative: unknown is never 0.
 func number(n int64) string {

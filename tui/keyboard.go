@@ -103,6 +103,8 @@ func (m *Model) doOutside(a keys.Action) tea.Cmd {
 		return sc.part(a)
 	case keys.Watch:
 		return sc.watch()
+	case keys.XRay:
+		return m.openXRay()
 	case keys.Copy:
 		return sc.copy(sc.selectedText(m.current()))
 	case keys.Editor:

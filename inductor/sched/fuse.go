@@ -204,6 +204,9 @@ func (s *scheduler) try(c *candidate) bool {
 	u, f := s.fits(c)
 	if f != nil {
 		step.Reason, step.Why = f.reason, f.why
+		if s.opt.Record != nil {
+			step.Uses = sharedUses(c.a, c.b)
+		}
 		s.record(step)
 		return false
 	}

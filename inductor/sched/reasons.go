@@ -1,10 +1,14 @@
 package sched
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"tcdbg/inductor/ir"
+	"tcdbg/logs"
 )
 
 // This file words what the scheduler decided: which buffer, who writes it and who
@@ -45,7 +49,10 @@ func (g *Group) writes(b *ir.Buffer) bool {
 }
 
 // doing is "written at 4*i0 by add: model.go:3 y := x.Add(1)".
-func (g *Group) doing(x access) string {
+func (g *Group) doing(x access) string { return g.touching(x) + " by " + g.by(x) }
+
+// touching is "written at [4*i0]".
+func (g *Group) touching(x access) string {
 	verb := "read"
 	if x.write {
 		verb = "written"
@@ -54,7 +61,7 @@ func (g *Group) doing(x access) string {
 	if x.index != nil {
 		at = "at [" + g.address(*x.index) + "]"
 	}
-	return fmt.Sprintf("%s %s by %s", verb, at, g.by(x))
+	return verb + " " + at
 }
 
 // address is an address over the group's loops: i0, i1, ... parallel ones, r0, ... those
@@ -86,4 +93,40 @@ func (g *Group) by(x access) string {
 		}
 	}
 	return g.Name()
+}
+
+// maxUses is how many buffers of a refused pair are told.
+const maxUses = 2
+
+// sharedUses are the largest buffers that both groups use, with how each addresses it.
+func sharedUses(a, b *Group) []logs.SharedUse {
+	type both struct{ x, y access }
+	var uses []both
+	seen := map[*ir.Buffer]bool{}
+	first := map[*ir.Buffer]access{}
+	for _, y := range b.accesses() {
+		if _, known := first[y.buf]; !known {
+			first[y.buf] = y
+		}
+	}
+	for _, x := range a.accesses() {
+		if y, ok := first[x.buf]; ok && !seen[x.buf] {
+			seen[x.buf] = true
+			uses = append(uses, both{x, y})
+		}
+	}
+	slices.SortStableFunc(uses, func(u, v both) int { return cmp.Compare(v.x.buf.Bytes(), u.x.buf.Bytes()) })
+	var out []logs.SharedUse
+	for _, u := range uses[:min(maxUses, len(uses))] {
+		out = append(out, logs.SharedUse{
+			Buffer: u.x.buf.Name, Bytes: u.x.buf.Bytes(), A: a.over(u.x), B: b.over(u.y),
+		})
+	}
+	return out
+}
+
+// over is "written at [4*i0] over [8] by op1".
+func (g *Group) over(x access) string {
+	node, _, _ := strings.Cut(g.by(x), ",")
+	return g.touching(x) + " over " + g.Ranges() + " by " + node
 }

@@ -56,6 +56,7 @@ const (
 	Watch
 	PrevItem
 	NextItem
+	XRay
 	SetBreakpoint
 	RunToLine
 	OpenScreen
@@ -105,6 +106,7 @@ func rows() []Binding {
 		Bind(Step, "when paused: run to the next safe point", "The program", 0, "s"),
 		Bind(Rerun, "run again", "The program", 3, "R"),
 		Bind(Watch, "run again whenever a file is saved, and say what changed", "The program", 0, "w"),
+		Bind(XRay, "X-ray: the selected line from source to kernel", "Screens", 0, "*"),
 		Bind(Copy, "copy the selection", "Copy and export", 0, "y"),
 		Bind(Editor, "open the line in $EDITOR", "Copy and export", 4, "e"),
 		Bind(Export, "write the screen to a file", "Copy and export", 0, "x"),
