@@ -108,7 +108,9 @@ func replayGraph(t *testing.T, name string, make func(b *build) []ops.Value) {
 
 // Operators are found by the numbers in the nodes' names, which may skip some.
 func TestOpsByNumber(t *testing.T) {
-	node := func(name, op string) *ir.Node { return &ir.Node{Name: name, Origins: []ir.Origin{{Op: op, Node: op + "_1"}}} }
+	node := func(name, op string) *ir.Node {
+		return &ir.Node{Name: name, Origins: []ir.Origin{{Op: op, Node: op + "_1"}}}
+	}
 	got, of := opsByNumber([]*ir.Node{node("op0", "mm"), node("op3", "relu"), node("op1", "add")})
 	if want := []string{"mm", "add", "", "relu"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
