@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"tcdbg/internal/test"
 	"tcdbg/internal/test/progfuzz"
 	"tcdbg/tracer/host"
 )
@@ -16,7 +17,7 @@ import (
 //	go test ./tracer -run TestRandomPrograms -fuzz.n 2000 -fuzz.from 1
 
 var (
-	fuzzN      = flag.Int("fuzz.n", 150, "number of random programs")
+	fuzzN      = flag.Int("fuzz.n", 0, "number of random programs (0: 150, or 30 in the short form)")
 	fuzzFrom   = flag.Int64("fuzz.from", 1, "seed of the first random program")
 	fuzzShrink = flag.Int("fuzz.shrink", 3, "number of failing programs to shrink")
 )
@@ -24,7 +25,14 @@ var (
 // TestRandomPrograms wants every program to print and end as it does plainly.
 func TestRandomPrograms(t *testing.T) {
 	failed := 0
-	for i := range *fuzzN {
+	n := *fuzzN
+	if n == 0 {
+		n = 30
+		if test.IsLong() {
+			n = 150
+		}
+	}
+	for i := range n {
 		seed := *fuzzFrom + int64(i)
 		text := progfuzz.Generate(seed)
 		if diff := difference(t, text); diff != "" {

@@ -9,6 +9,7 @@ import (
 
 	"tcdbg/explain"
 	"tcdbg/explain/diagnose"
+	"tcdbg/internal/test"
 	"tcdbg/tracer/breaks"
 )
 
@@ -185,15 +186,15 @@ func main() {
 	},
 }
 
-// TestGoAdviceIsProven runs each program before and after its advice, and finds that every
-// text that can be shown was seen to help so.
+// TestGoAdviceIsProven runs each program, in the short form of the tests a third of them,
+// before and after its advice, and finds that every text that can be shown was seen to help so.
 func TestGoAdviceIsProven(t *testing.T) {
 	state := t.TempDir()
 	proven := map[string]bool{}
-	for _, c := range slices.Concat(
+	for _, c := range test.Some(t, 40, slices.Concat(
 		goAdvice, goBreakAdvice, goRecompileAdvice, goSettledAdvice, goStateAdvice, goApartAdvice, goSizeAdvice, goHintAdvice,
 		goBlindAdvice, goValueAdvice, goWayOutAdvice, goOpenAdvice,
-	) {
+	)) {
 		t.Run(c.name, func(t *testing.T) {
 			before, after := advised(t, state, c.before), advised(t, state, c.after)
 			if before.stdout != after.stdout {
@@ -226,6 +227,7 @@ func TestGoAdviceIsProven(t *testing.T) {
 		})
 	}
 	t.Run("every text", func(t *testing.T) {
+		test.Long(t, "all pairs")
 		for _, row := range diagnose.GoRows() {
 			if !proven[row] {
 				t.Errorf("%s can be shown and no pair proves it", row)

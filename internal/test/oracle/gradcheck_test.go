@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"tcdbg/internal/test"
 	"tcdbg/internal/test/golden"
 	"tcdbg/ops"
 	"tcdbg/torch"
@@ -209,6 +210,7 @@ func TestGradcheckOverTheTable(t *testing.T) {
 // TestGradgradcheckOverTheTable checks second derivatives; the list names the
 // operators that have none here, or none that differences can show.
 func TestGradgradcheckOverTheTable(t *testing.T) {
+	test.Long(t, "differences of gradients for every operator")
 	s := &samples{checked: map[string]bool{}, compare: secondOrder, once: true}
 	s.run(t, func(string) {})
 	for _, w := range s.wrong {
