@@ -135,6 +135,11 @@ type Frame struct {
 	Hits     int64
 	RunNanos int64
 	EagerOps int64 // -1: unknown
+	// Finding an entry for a call, of those calls that were timed; none: not measured.
+	GuardTimed, GuardNanos int64
+	// Calls that left at a break after a hit, and the time until the next graph began or the
+	// call returned; none: not measured.
+	Left, LeftNanos int64
 
 	// Wraps is the function of PyTorch's own that is compiled for a callable without a
 	// frame of its own, such as nn.Sequential; Name and Pos are then its class and the line
@@ -219,7 +224,10 @@ type BreakGroup struct {
 	Seconds  float64      // compile time of these parts
 	EagerOps int64        // that its functions leave eager, -1: unknown
 	Lost     []string     // functions of the program that run eagerly as a whole for it
-	Fix      Fix
+	// LeftNanos is what a steady call spends outside of graphs after the break, until the next
+	// graph begins; -1: not measured, or not of this break alone.
+	LeftNanos int64
+	Fix       Fix
 
 	Parts   []*Frame // resumed parts that are counted for it
 	Rewrite *Rewrite // what AddRewrites found in the user's source; nil: nothing

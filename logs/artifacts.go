@@ -275,6 +275,13 @@ type FrameCalls struct {
 	RunNanos int64 `json:"run_ns"`
 	EagerOps int64 `json:"eager_ops"` // operators that ran outside of graphs in one call, at most
 	Made     int64 `json:"made"`      // calls of torch.Compile that gave its function, 0: not counted
+	// Of hits, some of which are timed, the time in which an entry was found.
+	GuardTimed int64 `json:"guard_timed,omitempty"`
+	GuardNanos int64 `json:"guard_ns,omitempty"`
+	// Calls that left the graph at a break after a hit, and the time until the next graph
+	// began or the call returned.
+	Left      int64 `json:"left,omitempty"`
+	LeftNanos int64 `json:"left_ns,omitempty"`
 }
 
 // CompilerFailure is a graph whose code the C compiler could not make, or whose code could

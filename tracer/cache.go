@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"tcdbg/logs"
 	"tcdbg/tracer/eval"
@@ -28,12 +29,22 @@ type frameCache struct {
 	calls   atomic.Int64
 	hits    atomic.Int64
 	nanos   atomic.Int64            // run time of cache entries
+	guards  timed                   // finding an entry, where one fitted
+	away    timed                   // from a break to the next graph, after a hit
 	left    atomic.Int64            // operators that ran outside of graphs in one call, at most
 	dynamic map[string]map[int]bool // dimensions seen to change, by source; under mu
 	reset   atomic.Bool             // compiler.Reset took it away
 	made    *atomic.Int64           // calls of torch.Compile that gave its function
 	written logs.FrameCalls         // what the trace holds of it; under Tracer.mu
 	at      logs.Pos                // where the frame begins, as the last trace says
+}
+
+// timed is what was timed, and how often.
+type timed struct{ times, nanos atomic.Int64 }
+
+func (t *timed) add(d time.Duration) {
+	t.times.Add(1)
+	t.nanos.Add(int64(d))
 }
 
 func (fc *frameCache) list() []*replay.Entry {
@@ -53,6 +64,26 @@ func (fc *frameCache) find(in *host.Interp, frames []*host.Frame) (*replay.Entry
 		a.Release()
 	}
 	return nil, nil
+}
+
+// What is timed of finding an entry: the first calls, and then some. A clock costs as much as
+// the guards of a small entry.
+const (
+	timedFirst = 64
+	timedEvery = 16
+)
+
+// findTimed is find, of which some calls are timed.
+func (fc *frameCache) findTimed(in *host.Interp, frames []*host.Frame, call int64) (*replay.Entry, *guard.Addresses) {
+	if call > timedFirst && call%timedEvery != 0 {
+		return fc.find(in, frames)
+	}
+	start := time.Now()
+	entry, a := fc.find(in, frames)
+	if entry != nil {
+		fc.guards.add(time.Since(start))
+	}
+	return entry, a
 }
 
 // cacheAt finds the entries for the place where the frames are.

@@ -81,8 +81,9 @@ func (c *Compiled) serve(th *host.Thread, tu *replay.Turns) bool {
 			fc.runEager(th, frames[0].Caller)
 			return true
 		}
-		entry, a := fc.find(th.In, frames)
-		if entry != nil {
+		entry, a := fc.findTimed(th.In, frames, calls)
+		hit := entry != nil
+		if hit {
 			fc.hits.Add(1)
 			entry.Hits.Add(1)
 		} else if entry, a = c.compile(th, fc, slices.Clone(frames)); entry == nil { // a trace keeps its frames
@@ -97,10 +98,13 @@ func (c *Compiled) serve(th *host.Thread, tu *replay.Turns) bool {
 		}
 		last = entry
 		c.t.safePoint("break", th.Top())
-		before := th.Counted
+		before, left := th.Counted, time.Now()
 		c.stepOver(th)
 		more := c.seek(th, base)
 		fc.leave(th.Counted - before)
+		if hit { // a first call traces and compiles what it calls
+			fc.away.add(time.Since(left))
+		}
 		if !more {
 			return true
 		}

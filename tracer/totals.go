@@ -50,6 +50,8 @@ func (t *Tracer) writeTotals(last bool) {
 		c := logs.FrameCalls{
 			Frame: fc.id, Calls: fc.calls.Load(), Hits: fc.hits.Load(), RunNanos: fc.nanos.Load(),
 			EagerOps: fc.left.Load(), Made: fc.made.Load(),
+			GuardTimed: fc.guards.times.Load(), GuardNanos: fc.guards.nanos.Load(),
+			Left: fc.away.times.Load(), LeftNanos: fc.away.nanos.Load(),
 		}
 		if c == fc.written {
 			return fc.reset.Load()

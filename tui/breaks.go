@@ -288,6 +288,9 @@ func breakFacts(g *explain.BreakGroup) string {
 	if len(g.Lost) > 0 {
 		parts = append(parts, "makes "+strings.Join(g.Lost, ", ")+" run eagerly")
 	}
+	if g.LeftNanos > 0 {
+		parts = append(parts, nanos(g.LeftNanos)+" a call outside of graphs")
+	}
 	if g.Graphs > 0 {
 		parts = append(parts, "adds "+count(g.Graphs, "graph"))
 	}

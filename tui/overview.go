@@ -153,10 +153,25 @@ func ranFor(sc *scene) string {
 	if k := c.kernelNanos - c.backwardNanos; k > 0 {
 		s += ", " + nanos(int64(k)) + " of it in kernels"
 	}
+	if g := guardNanos(sc.report); g > 0 {
+		s += ", finding an entry " + nanos(g) + " each"
+	}
 	if c.backwardNanos > 0 { // a pass back begins where the program wants it, often outside of these calls
 		s += ", backward kernels " + nanos(int64(c.backwardNanos))
 	}
 	return s + "; compiling is not counted"
+}
+
+// guardNanos is what finding the entry of a call takes on average, 0: not measured.
+func guardNanos(r *explain.Report) int64 {
+	var times, ns int64
+	for _, f := range r.Frames {
+		times, ns = times+f.GuardTimed, ns+f.GuardNanos
+	}
+	if times == 0 {
+		return 0
+	}
+	return ns / times
 }
 
 // firstAdvice is how many entries of the advice come before the table of functions; the

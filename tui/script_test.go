@@ -334,9 +334,9 @@ func TestEverySize(t *testing.T) {
 		d.script("size " + size)
 		for s := range len(screens()) {
 			d.send(keyMsg(title(keys.Screen(s)).Key))
-			checkFrame(t, d.frame(), d.m.sc.w, d.m.sc.h)
+			checkFrame(t, d.frame(), d.m.columns, d.m.sc.h)
 			d.send(keyMsg("enter"))
-			checkFrame(t, d.frame(), d.m.sc.w, d.m.sc.h)
+			checkFrame(t, d.frame(), d.m.columns, d.m.sc.h)
 			d.send(keyMsg("esc"))
 		}
 	}

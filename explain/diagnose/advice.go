@@ -385,6 +385,9 @@ func Advise(r *explain.Report) {
 			continue
 		}
 		cost := strings.TrimPrefix(explain.GroupOften(g), "seen in ") // a line has little room
+		if g.LeftNanos > 0 {
+			cost = explain.Nanos(g.LeftNanos) + " a call outside of graphs, " + cost
+		}
 		if len(g.Lost) > 0 {
 			cost += ", " + g.LostWords()
 		}
@@ -425,10 +428,14 @@ func Advise(r *explain.Report) {
 	}
 }
 
-// weight orders breaks by their cost. A function that runs eagerly pays with every call,
-// which no log times.
+// manyCalls is for how many calls a program is thought to run: what each pays is held against
+// what compiling takes once.
+const manyCalls = 1000
+
+// groupWeight orders breaks by their cost. A function that runs eagerly pays with every call,
+// which no log of PyTorch times.
 func groupWeight(g *explain.BreakGroup) float64 {
-	return g.Seconds + float64(g.Graphs)*1e-3 + float64(len(g.Lost))*1e3
+	return g.Seconds + manyCalls*float64(max(g.LeftNanos, 0))/1e9 + float64(g.Graphs)*1e-3 + float64(len(g.Lost))*1e3
 }
 
 // CauseWeight orders causes among breaks by their cost. A frame that hit the limit

@@ -179,6 +179,7 @@ func groupBreaks(r *explain.Report) {
 		costs(g, eager)
 		g.Fix = FixBreakAt(g.Lead, r.Engine, slices.ContainsFunc(g.Breaks, inLoop), r.Source)
 	}
+	runCosts(order)
 	nameGroups(order)
 	sort.SliceStable(order, func(i, j int) bool { return dearer(order[i], order[j]) })
 	r.Breaks = order
@@ -279,6 +280,37 @@ func costs(g *explain.BreakGroup, eager map[*explain.Frame]int64) {
 	}
 }
 
+// runCosts sets what a steady call spends outside of graphs after each break. A part of a
+// function that several breaks leave does not tell which of them it was.
+func runCosts(groups []*explain.BreakGroup) {
+	left := map[*explain.Frame]*explain.BreakGroup{} // nil: by several breaks
+	for _, g := range groups {
+		for _, b := range g.Breaks {
+			if of, known := left[b.Compile.Frame]; known && of != g {
+				left[b.Compile.Frame] = nil
+			} else {
+				left[b.Compile.Frame] = g
+			}
+		}
+	}
+	for _, g := range groups {
+		g.LeftNanos = -1
+		seen := map[*explain.Frame]bool{}
+		var times, nanos int64
+		alone := true
+		for _, b := range g.Breaks {
+			if fr := b.Compile.Frame; !seen[fr] {
+				seen[fr] = true
+				alone = alone && left[fr] == g
+				times, nanos = times+fr.Left, nanos+fr.LeftNanos
+			}
+		}
+		if alone && times > 0 {
+			g.LeftNanos = nanos / times
+		}
+	}
+}
+
 // dearer orders groups: the user's own before the framework's, causes before
 // what they caused, then by cost.
 func dearer(a, b *explain.BreakGroup) bool {
@@ -290,6 +322,9 @@ func dearer(a, b *explain.BreakGroup) bool {
 	}
 	if len(a.Lost) != len(b.Lost) {
 		return len(a.Lost) > len(b.Lost)
+	}
+	if x, y := max(a.LeftNanos, 0), max(b.LeftNanos, 0); x != y { // what every call pays
+		return x > y
 	}
 	if a.Seconds != b.Seconds {
 		return a.Seconds > b.Seconds

@@ -422,6 +422,7 @@ func tcdbgAggregate(f *Fold, r *logs.Record) {
 		}
 		fr.Calls, fr.Hits, fr.RunNanos, fr.EagerOps = a.Calls, a.Hits, a.RunNanos, a.EagerOps
 		fr.Made = a.Made
+		fr.GuardTimed, fr.GuardNanos, fr.Left, fr.LeftNanos = a.GuardTimed, a.GuardNanos, a.Left, a.LeftNanos
 	}
 	for _, t := range v.Kernels {
 		if k := f.kernels[kernelKey{r.Rank, r.Epoch, t.Graph, t.Kernel}]; k != nil {
