@@ -39,12 +39,15 @@ import (
 //	// want backend NAME        runs under this one alone
 //	// want long WHY            runs in the long form of the tests alone
 
+var builtIn string // the folder of buildBinary, once it was asked for
+
 // buildBinary makes the tcdbg binary once.
 var buildBinary = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "tcdbg-test")
 	if err != nil {
 		return "", err
 	}
+	builtIn = dir
 	bin := filepath.Join(dir, "tcdbg")
 	out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput()
 	if err != nil {
@@ -55,12 +58,8 @@ var buildBinary = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if bin, err := buildBinary(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(bin))
-	}
-	if dir, err := warmCache(); err == nil {
-		_ = os.RemoveAll(dir)
-	}
+	_ = os.RemoveAll(builtIn)
+	_ = os.RemoveAll(warmIn)
 	os.Exit(code)
 }
 

@@ -1,10 +1,12 @@
 package modeltest
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"tcdbg/internal/test"
@@ -90,11 +92,33 @@ func buildTcdbg(t *testing.T) string {
 	if bin := os.Getenv("TCDBG_BIN"); bin != "" {
 		return bin
 	}
-	bin := filepath.Join(t.TempDir(), "tcdbg")
-	if out, err := exec.Command("go", "build", "-o", bin, "tcdbg").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	bin, err := built()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return bin
+}
+
+var builtIn string // the folder of built, once it was asked for
+
+// built is the program, which all tests of this package share.
+var built = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "tcdbg-test")
+	if err != nil {
+		return "", err
+	}
+	builtIn = dir
+	bin := filepath.Join(dir, "tcdbg")
+	if out, err := exec.Command("go", "build", "-o", bin, "tcdbg").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %v\n%s", err, out)
+	}
+	return bin, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	_ = os.RemoveAll(builtIn)
+	os.Exit(code)
 }
 
 // writeWeights writes a model's weights and input by the formula.

@@ -17,10 +17,7 @@ import (
 // one graph of each.
 func TestModelsAreOneGraph(t *testing.T) {
 	dir := t.TempDir()
-	bin := filepath.Join(dir, "tcdbg")
-	if out, err := exec.Command("go", "build", "-o", bin, "tcdbg").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
+	bin := buildTcdbg(t)
 	backends := allBackends(t)
 	for _, c := range []struct {
 		model string
