@@ -51,7 +51,9 @@ func TestCompilerFailures(t *testing.T) {
 			if set.engine().cc == nil {
 				t.Fatal(set.engine().err)
 			}
-			set.engine().cc.limit = 500 * time.Millisecond
+			if name == "hang" { // a machine at work takes its time for the others
+				set.engine().cc.limit = 500 * time.Millisecond
+			}
 			b, err := set.Get("inductor")
 			if err != nil {
 				t.Fatal(err)
