@@ -1,19 +1,15 @@
 package backends
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"sync"
 	"syscall"
-	"time"
 
 	"tcdbg/backends/codecache"
+	"tcdbg/backends/procgroup"
 )
 
 // This file sees that no compiler and no build folder outlive the process that wanted
@@ -90,30 +86,6 @@ func (g *guard) endLocked() {
 func Guard(r io.Reader, dir string) {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	_, _ = io.Copy(io.Discard, r)
-	for end := time.Now().Add(2 * time.Second); killGroup() && time.Now().Before(end); {
-		time.Sleep(time.Millisecond)
-	}
+	procgroup.Kill()
 	codecache.Sweep(dir)
-}
-
-// killGroup kills what is in this process's group but itself, and reports whether there
-// was anything.
-func killGroup() bool {
-	found := false
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, file := range stats {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			continue
-		}
-		// PID (NAME) STATE PARENT GROUP ...; the name may hold anything.
-		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-		if err != nil || len(fields) < 3 || fields[0] == "Z" || fields[2] != fmt.Sprint(syscall.Getpgrp()) || pid == os.Getpid() {
-			continue
-		}
-		found = true
-		_ = syscall.Kill(pid, syscall.SIGKILL)
-	}
-	return found
 }

@@ -40,6 +40,9 @@ const engineCommand = "engine"
 // engine has ended without them.
 const guardCommand = "guard"
 
+// leaderCommand is the same for the process that leads the group of a foreign program.
+const leaderCommand = "leader"
+
 // Main runs one command line and returns its exit code.
 func Main(p Process) int {
 	if len(p.Args) == 2 && p.Args[0] == engineCommand {
@@ -47,6 +50,10 @@ func Main(p Process) int {
 	}
 	if len(p.Args) == 2 && p.Args[0] == guardCommand {
 		backends.Guard(p.Stdin, p.Args[1])
+		return 0
+	}
+	if len(p.Args) == 2 && p.Args[0] == leaderCommand {
+		leaderMain(p.Stdin)
 		return 0
 	}
 	s := &session{Process: p}

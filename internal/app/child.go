@@ -1,6 +1,7 @@
 package app
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -24,7 +25,8 @@ type child struct {
 	cmd     *exec.Cmd
 	control *os.File // viewer's end; nil for a foreign program
 	run     *Run
-	group   bool // it leads a process group of its own
+	group   int     // its process group; 0: ours
+	leader  *leader // of that group, for a foreign program
 	nextID  int
 }
 
@@ -45,9 +47,6 @@ func startEngine(r *Run, stdin, stdout, stderr *os.File, group bool) (*child, er
 
 // startEngineIn starts the engine in a folder, with an environment; "" and nil are ours.
 func startEngineIn(r *Run, dir string, env []string, stdin, stdout, stderr *os.File, group bool) (*child, error) {
-	if err := newFaultPage(r.file(faultFile)); err != nil {
-		return nil, fileError("cannot write", r.file(faultFile), err, "")
-	}
 	self, err := os.Executable()
 	if err != nil {
 		return nil, failf(ExitEngine, "cannot find the program's own file: %v", err)
@@ -56,7 +55,11 @@ func startEngineIn(r *Run, dir string, env []string, stdin, stdout, stderr *os.F
 	if err != nil {
 		return nil, failf(ExitEngine, "cannot make the control channel: %v", err)
 	}
-	cmd := exec.Command(self, engineCommand, r.Path)
+	folder := r.Path
+	if r.unrecorded() {
+		folder = unrecorded
+	}
+	cmd := exec.Command(self, engineCommand, folder)
 	cmd.Dir, cmd.Env = dir, env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
 	cmd.ExtraFiles = append([]*os.File{theirs}, r.shared(group)...)
@@ -67,10 +70,18 @@ func startEngineIn(r *Run, dir string, env []string, stdin, stdout, stderr *os.F
 		ours.Close()
 		return nil, failf(ExitEngine, "cannot start the engine: %v", err)
 	}
-	return &child{cmd: cmd, control: ours, run: r, group: group}, nil
+	c := &child{cmd: cmd, control: ours, run: r}
+	if group {
+		c.group = cmd.Process.Pid
+	}
+	// An engine that is dead already says so by how it ended.
+	_ = json.NewEncoder(ours).Encode(task{r.Info.Program, r.Info.Args, r.Info.Engine, group})
+	return c, nil
 }
 
-// startForeign starts any command with the given environment.
+// startForeign starts any command with the given environment. With screens it is in a group
+// that ends with us; without it is in ours, as a command of the shell, and is told to end
+// where we end before it.
 func startForeign(r *Run, argv, env []string, stdin, stdout, stderr *os.File, group bool) (*child, error) {
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
@@ -81,11 +92,21 @@ func startForeign(r *Run, argv, env []string, stdin, stdout, stderr *os.File, gr
 	cmd.Env = env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
 	cmd.ExtraFiles = r.shared(group)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: group}
-	if err := cmd.Start(); err != nil {
+	c := &child{cmd: cmd, run: r}
+	start := startTied
+	if group {
+		if c.leader, err = startLeader(r); err != nil {
+			return nil, err
+		}
+		c.group = c.leader.pid()
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pgid: c.group}
+		start = (*exec.Cmd).Start
+	}
+	if err := start(cmd); err != nil {
+		c.leader.release()
 		return nil, failf(ExitNoFile, "cannot run %s: %s", argv[0], reason(err))
 	}
-	return &child{cmd: cmd, run: r, group: group}, nil
+	return c, nil
 }
 
 // shared is what a program under the screens inherits of its run: the lock, which
@@ -104,6 +125,7 @@ func (c *child) leave() error {
 			return err
 		}
 	}
+	c.leader.release()
 	return c.run.leave(c.cmd.Process.Pid)
 }
 
@@ -131,23 +153,27 @@ func (c *child) send(command ctl.Command) (int, error) {
 	return c.nextID, ctl.Send(c.control, command)
 }
 
-// signal sends a signal to the child, and to its group where it leads one.
+// signal sends a signal to the child, and to its group where that is not ours.
 func (c *child) signal(s syscall.Signal) {
 	pid := c.cmd.Process.Pid
-	if c.group {
-		pid = -pid
+	if c.group != 0 {
+		_ = syscall.Kill(-c.group, s) // a child that is gone needs none
+		if group, err := syscall.Getpgid(pid); err != nil || group == c.group {
+			return
+		}
 	}
-	_ = syscall.Kill(pid, s) // a child that is gone needs none
+	_ = syscall.Kill(pid, s)
 }
 
 // wait waits for the child's end, writes run.json and returns how it ended.
 func (c *child) wait() (ending, error) {
 	err := c.cmd.Wait()
+	c.leader.release() // what a command leaves running when it ends by itself is its own
 	if c.control != nil {
 		c.control.Close()
 	}
 	e := endingOf(c.cmd.ProcessState, err)
-	if f := readFault(c.run.file(faultFile)); f != nil {
+	if f := c.run.fault(); f != nil {
 		e = ending{State: Crashed, Code: ExitKernel, Signal: signalName(f.Signal), Crash: f.String()}
 	}
 	return e, c.run.finish(e)
@@ -166,7 +192,7 @@ func (c *child) waitForwarding() (ending, error) {
 				return
 			case s := <-sigs:
 				// A terminal sends SIGINT and SIGQUIT to the whole group.
-				if s == syscall.SIGTERM || s == syscall.SIGHUP || c.group {
+				if s == syscall.SIGTERM || s == syscall.SIGHUP || c.group != 0 {
 					c.signal(s.(syscall.Signal))
 				}
 			}

@@ -1,12 +1,17 @@
 package app
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"os/signal"
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"syscall"
 
 	"tcdbg/backends"
 	"tcdbg/logs"
@@ -24,20 +29,37 @@ import (
 type EngineConfig struct {
 	Paths     []string // source files of package main, or its folder
 	Args      []string // of the program
-	Trace     string   // file to write
-	FaultPage string   // file that the C runtime maps
+	Trace     string   // file to write; "": none
+	FaultPage string   // file that the C runtime maps; "": none
 	Options   Options
+	Screens   bool  // the viewer shows the trace: there is no running without
 	Source    fs.FS // torch's source packages
 	// Control is the channel from the viewer; nil without one.
-	Control *os.File
+	Control io.Reader
 
 	Stdin, Stdout, Stderr *os.File
 }
 
+// task is what the viewer tells the engine first. It comes by the control channel and not
+// from the run folder: that may be on a disk which fails.
+type task struct {
+	Program, Args []string
+	Options       Options
+	Screens       bool
+}
+
+// unrecorded takes the place of the run folder in the engine's command line.
+const unrecorded = "-"
+
 // engineMain is `tcdbg engine RUNFOLDER`.
 func engineMain(p Process, dir string) (code int) {
-	r, err := loadRun(dir)
-	if err != nil {
+	control := os.NewFile(controlFD, "control")
+	first := json.NewDecoder(control)
+	var t task
+	if err := first.Decode(&t); err != nil {
+		if errors.Is(err, io.EOF) {
+			return exitHangup
+		}
 		fmt.Fprintf(p.Stderr, "tcdbg: engine: %v\n", err)
 		return ExitEngine
 	}
@@ -47,24 +69,27 @@ func engineMain(p Process, dir string) (code int) {
 			code = ExitEngine
 		}
 	}()
-	return runEngine(EngineConfig{
-		Paths:     r.Info.Program,
-		Args:      r.Info.Args,
-		Trace:     r.file(engineLog),
-		FaultPage: r.file(faultFile),
-		Options:   r.Info.Engine,
-		Source:    p.Source,
-		Control:   os.NewFile(controlFD, "control"),
-		Stdin:     p.Stdin, Stdout: p.Stdout, Stderr: p.Stderr,
-	})
+	cfg := EngineConfig{
+		Paths: t.Program, Args: t.Args, Options: t.Options, Screens: t.Screens, Source: p.Source,
+		Control: io.MultiReader(first.Buffered(), control),
+		Stdin:   p.Stdin, Stdout: p.Stdout, Stderr: p.Stderr,
+	}
+	if dir != unrecorded {
+		r := Run{Path: dir}
+		cfg.Trace, cfg.FaultPage = r.file(engineLog), r.file(faultFile)
+	}
+	return runEngine(cfg)
 }
 
 // runEngine runs a program under the compiler and returns its exit code.
 func runEngine(cfg EngineConfig) int {
-	trace, err := logs.Create(cfg.Trace, logs.WriterOptions{})
-	if err != nil {
+	trace, err := cfg.openTrace()
+	if err != nil && cfg.Screens {
 		fmt.Fprintf(cfg.Stderr, "tcdbg: cannot write the trace: %v\n", err)
 		return ExitWrite
+	}
+	if err != nil {
+		fmt.Fprintf(cfg.Stderr, "tcdbg: cannot write the trace: %v; the program runs without\n", err)
 	}
 	set, err := logs.ParseLogs(cfg.Options.Logs)
 	if err != nil {
@@ -90,6 +115,14 @@ func runEngine(cfg EngineConfig) int {
 		fmt.Fprintf(cfg.Stderr, "tcdbg: the trace is incomplete: %v\n", err)
 	}
 	return exit.Code
+}
+
+// openTrace makes the trace file; nil where none is wanted.
+func (cfg *EngineConfig) openTrace() (*logs.Writer, error) {
+	if cfg.Trace == "" {
+		return nil, nil
+	}
+	return logs.Create(cfg.Trace, logs.WriterOptions{})
 }
 
 // stepsOf is how finely traces are logged for the logs that are on.
@@ -186,10 +219,14 @@ func programName(paths []string) string {
 
 // listen carries out the viewer's commands until the channel ends, and the
 // process with it.
-func listen(control *os.File, g *Gate) {
+func listen(control io.Reader, g *Gate) {
 	_ = ctl.Receive(control, g.Command)
 	if g.Left() {
 		return
 	}
-	os.Exit(exitSignal + 1) // as if hung up: the viewer is gone
+	if pid := os.Getpid(); syscall.Getpgrp() == pid { // under the screens
+		signal.Ignore(syscall.SIGTERM)
+		_ = syscall.Kill(-pid, syscall.SIGTERM) // what the program has started
+	}
+	os.Exit(exitHangup) // as if hung up: the viewer is gone
 }

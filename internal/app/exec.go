@@ -76,13 +76,12 @@ func (s *session) exec(fl execFlags, argv []string) error {
 	if err != nil {
 		return err
 	}
+	if fl.plain || !s.onTerminal() {
+		return s.execPlain(fl, argv)
+	}
 	r, err := newRun("exec", argv[:1], argv[1:], Options{})
 	if err != nil {
 		return err
-	}
-	env := traceEnv(r, os.Environ(), fl.noProvenance)
-	if fl.plain || !s.onTerminal() {
-		return s.execPlain(r, argv, env)
 	}
 	f := &feed{title: r.Info.title(), root: r.Info.Dir, exportDir: r.Path, maps: maps, files: filesOf(argv)}
 	start := func(f *feed, r *Run, env []string) error {
@@ -97,7 +96,7 @@ func (s *session) exec(fl execFlags, argv []string) error {
 		}
 		return start(f, next, traceEnv(next, os.Environ(), fl.noProvenance))
 	}
-	if err := start(f, r, env); err != nil {
+	if err := start(f, r, traceEnv(r, os.Environ(), fl.noProvenance)); err != nil {
 		return err
 	}
 	return s.show(f)
@@ -105,7 +104,16 @@ func (s *session) exec(fl execFlags, argv []string) error {
 
 // execPlain runs a command on our own streams. Its standard output is exactly
 // its own; the report follows on standard error.
-func (s *session) execPlain(r *Run, argv, env []string) error {
+func (s *session) execPlain(fl execFlags, argv []string) error {
+	r := s.newRunOrNone("exec", argv[:1], argv[1:], Options{})
+	if r.unrecorded() {
+		c, err := startForeign(r, argv, os.Environ(), s.Stdin, s.Stdout, s.Stderr, false)
+		if err != nil {
+			return err
+		}
+		return s.endPlain(c)
+	}
+	env := traceEnv(r, os.Environ(), fl.noProvenance)
 	stderr, done, err := s.pipeStderr(r, env)
 	if err != nil {
 		return err
@@ -152,23 +160,24 @@ func (s *session) execReport(r *Run) error {
 // that we asked for come there too, although a file was named, and are left out; those
 // that the user asked for are shown, and the log has them.
 func (s *session) pipeStderr(r *Run, env []string) (*os.File, func(), error) {
-	kept, err := os.Create(r.file(stderrFile))
-	if err != nil {
-		return nil, nil, fileError("cannot write", r.file(stderrFile), err, "")
-	}
 	read, write, err := os.Pipe()
 	if err != nil {
-		kept.Close()
 		return nil, nil, failf(ExitEngine, "cannot make a pipe: %v", err)
+	}
+	kept, err := os.Create(r.file(stderrFile))
+	if err != nil {
+		fmt.Fprintf(s.Stderr, "tcdbg: %s; what the program prints to standard error is shown, and not kept\n",
+			asFailure(fileError("cannot write", r.file(stderrFile), err, "")).text)
 	}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		printed := func(line []byte) bool { return !torchLogLine().Match(line) }
+		shown, saved := whileItCan{s.Stderr}, whileItCan{kept}
 		if logsAreOurs(env) {
-			copyLines(io.MultiWriter(s.Stderr, kept), read, printed)
+			copyLines(io.MultiWriter(shown, saved), read, printed)
 		} else {
-			copyLines(kept, io.TeeReader(read, s.Stderr), printed)
+			copyLines(saved, io.TeeReader(read, shown), printed)
 		}
 	}()
 	return write, func() {
@@ -179,6 +188,15 @@ func (s *session) pipeStderr(r *Run, env []string) (*os.File, func(), error) {
 		case <-time.After(patience): // a grandchild holds the pipe
 		}
 	}, nil
+}
+
+// whileItCan writes what can be written: one stream that fails takes nothing from another,
+// and the program that writes to us is not held up.
+type whileItCan struct{ w io.Writer }
+
+func (w whileItCan) Write(b []byte) (int, error) {
+	_, _ = w.w.Write(b) // that of a file that could not be made fails as well
+	return len(b), nil
 }
 
 // maxPrinted is how much of the end of what a program printed is read for the error

@@ -38,6 +38,14 @@ func newFaultPage(path string) error {
 	return os.WriteFile(path, make([]byte, FaultPageSize), 0o644)
 }
 
+// fault is the kernel fault that ended the run's program; nil: none, or nobody knows.
+func (r *Run) fault() *kernelFault {
+	if r.unrecorded() {
+		return nil
+	}
+	return readFault(r.file(faultFile))
+}
+
 // readFault reads the page; nil when no kernel faulted.
 func readFault(path string) *kernelFault {
 	page, err := regular.Read(path, FaultPageSize)

@@ -188,8 +188,8 @@ func (st *feedState) close() {
 // patience is how long a program that was told to end may take.
 const patience = 2 * time.Second
 
-// end tells the child to end, and ends it where it does not. exited is closed
-// when it has.
+// end tells the child and its group to end, and ends them where they do not. exited is
+// closed when the child has.
 func (c *child) end(exited <-chan struct{}) {
 	select {
 	case <-exited:
@@ -199,7 +199,8 @@ func (c *child) end(exited <-chan struct{}) {
 	if c.control != nil {
 		c.control.Close()
 	} else {
-		c.signal(syscall.SIGTERM)
+		c.leader.end()
+		_ = c.cmd.Process.Signal(syscall.SIGTERM) // where it has left the group
 	}
 	select {
 	case <-exited:

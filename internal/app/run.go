@@ -37,14 +37,14 @@ func (s *session) run(f runFlags, argv []string) error {
 	if err != nil {
 		return err
 	}
-	o := Options{Logs: setting, Pause: f.pause && !plain}
-	r, err := newRun("run", program, args, o)
-	if err != nil {
-		return err
-	}
 	if !plain {
+		r, err := newRun("run", program, args, Options{Logs: setting, Pause: f.pause})
+		if err != nil {
+			return err
+		}
 		return s.runScreens(r)
 	}
+	r := s.newRunOrNone("run", program, args, Options{Logs: setting})
 	c, err := startEngine(r, s.Stdin, s.Stdout, s.Stderr, false)
 	if err != nil {
 		return errors.Join(err, r.finish(ending{State: Crashed, Code: ExitEngine, Crash: err.Error()}))
@@ -60,7 +60,9 @@ func (s *session) endPlain(c *child) error {
 	if err != nil {
 		fmt.Fprintf(s.Stderr, "tcdbg: %v\n", err)
 	}
-	if e.Crash != "" && e.Code != ExitEngine {
+	if e.Crash != "" && e.Code != ExitEngine && c.run.unrecorded() {
+		fmt.Fprintf(s.Stderr, "tcdbg: %s\n", e.Crash)
+	} else if e.Crash != "" && e.Code != ExitEngine {
 		fmt.Fprintf(s.Stderr, "tcdbg: %s (run %s)\n", e.Crash, c.run.Info.ID)
 	}
 	return nil

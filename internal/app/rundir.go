@@ -94,7 +94,7 @@ func runsRoot() (string, error) {
 	return filepath.Join(base, "tcdbg", "runs"), nil
 }
 
-// newRun makes a fresh run folder.
+// newRun makes a fresh run folder, whole or not at all.
 func newRun(kind string, program, args []string, o Options) (*Run, error) {
 	root, err := runsRoot()
 	if err != nil {
@@ -112,22 +112,56 @@ func newRunIn(root, kind string, program, args []string, o Options) (*Run, error
 		V: 1, Kind: kind, Program: program, Args: args, Dir: dir,
 		Start: now, State: Running, Engine: o,
 	}}
-	const remedy = "set XDG_STATE_HOME to a folder that can be written"
 	if r.Path, err = freshFolder(root, now.Format("20060102-150405")+"-"+runName(program)+"-", salt); err != nil {
-		return nil, fileError("cannot make the run folder", root, err, remedy)
+		return nil, fileError("cannot make the run folder", root, err, elsewhere)
 	}
 	r.Info.ID = filepath.Base(r.Path)
-	if err := os.Mkdir(r.file(traceFile), 0o755); err != nil {
-		return nil, fileError("cannot make the run folder", r.Path, err, remedy)
+	if err := r.fill(); err != nil {
+		if r.lock != nil {
+			r.lock.Close()
+		}
+		_ = os.RemoveAll(r.Path)
+		return nil, err
+	}
+	return r, nil
+}
+
+// elsewhere is what to do where the folder of runs is no good.
+const elsewhere = "set XDG_STATE_HOME to a folder that can be written"
+
+// fill makes what lies in a run folder from the start.
+func (r *Run) fill() error {
+	err := os.Mkdir(r.file(traceFile), 0o755)
+	if err != nil {
+		return fileError("cannot make the run folder", r.Path, err, elsewhere)
 	}
 	if r.lock, err = os.OpenFile(r.file(lockFile), os.O_CREATE|os.O_RDWR, 0o644); err != nil {
-		return nil, fileError("cannot write", r.file(lockFile), err, remedy)
+		return fileError("cannot write", r.file(lockFile), err, elsewhere)
 	}
 	if err := syscall.Flock(int(r.lock.Fd()), syscall.LOCK_EX); err != nil {
-		return nil, fileError("cannot lock", r.file(lockFile), err, "")
+		return fileError("cannot lock", r.file(lockFile), err, elsewhere)
 	}
-	return r, r.save()
+	if r.Info.Kind == "run" {
+		if err := newFaultPage(r.file(faultFile)); err != nil {
+			return fileError("cannot write", r.file(faultFile), err, elsewhere)
+		}
+	}
+	return r.save()
 }
+
+// newRunOrNone is newRun for a program whose record is not what was asked for: where there
+// can be none, that is said, and the program runs as it would.
+func (s *session) newRunOrNone(kind string, program, args []string, o Options) *Run {
+	r, err := newRun(kind, program, args, o)
+	if err != nil {
+		fmt.Fprintf(s.Stderr, "tcdbg: %s; this run is not recorded\n", shown(asFailure(err).text))
+		return &Run{Info: RunInfo{V: 1, Kind: kind, Program: program, Args: args, Start: time.Now(), State: Running, Engine: o}}
+	}
+	return r
+}
+
+// unrecorded reports whether the run has no folder.
+func (r *Run) unrecorded() bool { return r.Path == "" }
 
 // salt tells apart the runs of one program within a second.
 func salt() string {
@@ -185,6 +219,7 @@ func (r *Run) save() error {
 		err = os.Rename(tmp, r.file(infoFile))
 	}
 	if err != nil {
+		_ = os.Remove(tmp)
 		return fileError("cannot write", r.file(infoFile), err, "free some space or set XDG_STATE_HOME")
 	}
 	return nil
@@ -192,6 +227,9 @@ func (r *Run) save() error {
 
 // finish notes the end of the run and gives up the lock.
 func (r *Run) finish(e ending) error {
+	if r.unrecorded() {
+		return nil
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"tcdbg/explain"
 	"tcdbg/explain/rewrite"
 )
@@ -133,7 +135,7 @@ func replaceable(path string, st os.FileInfo) bool {
 	if !ok || sys.Nlink != 1 || int(sys.Uid) != os.Geteuid() || int(sys.Gid) != os.Getegid() || st.Mode() != st.Mode().Perm() {
 		return false
 	}
-	if n, err := syscall.Listxattr(path, nil); err == nil && n > 0 {
+	if n, err := unix.Listxattr(path, nil); err == nil && n > 0 {
 		return false
 	}
 	dir, err := os.Stat(filepath.Dir(path))
