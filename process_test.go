@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,7 +15,6 @@ import (
 
 	"tcdbg/explain"
 	"tcdbg/explain/fold"
-	"tcdbg/internal/test"
 	"tcdbg/logs"
 )
 
@@ -88,7 +85,6 @@ func TestLive(t *testing.T) {
 
 import (
 	"bufio"
-	"fmt"
 	"os"
 
 	"tcdbg/torch"
@@ -257,7 +253,6 @@ func TestCompilerFailure(t *testing.T) {
 const sinProgram = `package main
 
 import (
-	"fmt"
 
 	"tcdbg/torch"
 )
@@ -305,52 +300,6 @@ func TestNothingOutlivesTheEngine(t *testing.T) {
 	}
 }
 
-// TestKills kills the viewer at any moment of a cold build and of a run that compiled
-// before. $TCDBG_KILLS is how often, 4 times each where it is not set (make kill: 100).
-// Nothing that was started is left, no build folder, and the run can be read.
-func TestKills(t *testing.T) {
-	if _, err := os.Stat("/proc/self/cmdline"); err != nil {
-		t.Skip("no /proc: processes are not found")
-	}
-	rounds := 4
-	if n, err := strconv.Atoi(os.Getenv("TCDBG_KILLS")); err == nil {
-		rounds = n
-	}
-	file := program(t, strings.Replace(sinProgram, "fmt.Println(f(torch.Ones(2)))",
-		"x := torch.Ones(2)\n\tfor range 100000 {\n\t\tx = f(x)\n\t}\n\tfmt.Println(x)", 1))
-	warm := newSession(t)
-	if _, errs, code := warm.run(t, "run", "--plain", file); code != 0 {
-		t.Fatalf("exit code %d: %s", code, errs)
-	}
-	signals := []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGHUP}
-	for i := range 2 * rounds {
-		s, phase, longest := newSession(t), "cold build", 1500
-		if i%2 == 1 {
-			s.cache, phase, longest = warm.cache, "warm run", 300
-		}
-		how := signals[i/2%len(signals)]
-		cmd := s.command("run", "--plain", file)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Duration(rand.IntN(longest)) * time.Millisecond)
-		_ = cmd.Process.Signal(how)
-		_ = cmd.Wait()
-		what := fmt.Sprintf("%s after %v in a %s", file, how, phase)
-		until(t, "the end of all of "+what, func() bool { return len(naming(s.state))+len(naming(s.cache)) == 0 })
-		until(t, "the end of build folders of "+what, func() bool {
-			left, _ := filepath.Glob(filepath.Join(s.cache, "tcdbg/build-*"))
-			return len(left) == 0
-		})
-		if runs, _ := filepath.Glob(filepath.Join(s.state, "tcdbg/runs/*/run.json")); len(runs) == 0 {
-			continue // it was killed before it began
-		}
-		if _, errs, code := s.run(t, "report", "last"); code != 0 {
-			t.Errorf("the report of %s ends with %d: %s", what, code, errs)
-		}
-	}
-}
-
 // naming are the processes in whose command line a text is, this one left out.
 func naming(text string) []int {
 	var out []int
@@ -373,62 +322,5 @@ func until(t *testing.T, what string, ok func() bool) {
 			t.Fatalf("%s did not come", what)
 		}
 		time.Sleep(10 * time.Millisecond)
-	}
-}
-
-// smallDisk runs a command line, "$@", with a file system of so many KB as the folder
-// $SMALL, of which so many are taken.
-const smallDisk = `mount -t tmpfs -o size=$KB"k" none "$SMALL" && head -c "$FILL"k /dev/zero > "$SMALL/fill"; exec "$@"`
-
-// TestFullDisk has the disk of the records, and then that of compiled code, fill up at
-// many places of a run: a program that has begun ends as it would have.
-func TestFullDisk(t *testing.T) {
-	if err := exec.Command("unshare", "-rm", "true").Run(); err != nil {
-		t.Skip("no user namespaces here: a full disk is not tested")
-	}
-	file := program(t, strings.Replace(sinProgram, "fmt.Println(f(torch.Ones(2)))", "fmt.Println(f(torch.Ones(2)))\n\tos.Exit(3)", 1))
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, bytes.Replace(text, []byte("\"fmt\"\n"), []byte("\"fmt\"\n\t\"os\"\n"), 1), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, disk := range []struct {
-		env      string
-		kb, step int
-	}{{"XDG_STATE_HOME", 64, 8}, {"XDG_CACHE_HOME", 400, 80}} {
-		if !test.IsLong() {
-			disk.step *= 3
-		}
-		s := newSession(t)
-		if _, _, code := s.run(t, "run", "--plain", file); code != 3 { // fills the cache
-			t.Fatalf("exit code %d on an empty disk", code)
-		}
-		begun := 0
-		for fill := 0; fill < disk.kb; fill += disk.step {
-			small := t.TempDir()
-			cmd := s.command()
-			cmd.Path, cmd.Args = "/bin/sh", nil
-			if cmd.Path, err = exec.LookPath("unshare"); err != nil {
-				t.Fatal(err)
-			}
-			cmd.Args = []string{"unshare", "-rm", "sh", "-c", smallDisk, "sh", s.bin, "run", "--plain", file}
-			cmd.Env = append(cmd.Env, disk.env+"="+small, "SMALL="+small, fmt.Sprint("KB=", disk.kb), fmt.Sprint("FILL=", fill))
-			var out, errs bytes.Buffer
-			cmd.Stdout, cmd.Stderr = &out, &errs
-			_ = cmd.Run()
-			code := cmd.ProcessState.ExitCode()
-			refused := code == 73 && out.Len() == 0 && disk.env == "XDG_STATE_HOME" && strings.Count(errs.String(), "\n") == 1
-			if !refused {
-				begun++
-			}
-			if !refused && (code != 3 || out.String() != "tensor([1.8415, 1.8415])\n") {
-				t.Errorf("%s with %d of %d KB taken: exit code %d, output %q, errors %q", disk.env, fill, disk.kb, code, &out, &errs)
-			}
-		}
-		if begun == 0 {
-			t.Errorf("%s: no program began", disk.env)
-		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -201,25 +202,48 @@ func lookPath(t *testing.T, name string) string {
 	return path
 }
 
-// TestEngineDies: an engine that is killed is shown as ended within a second, whatever is on
-// the screen, and q quits then.
+// TestEngineDies: an engine or a foreign program that is killed is shown as ended within a
+// second, whatever is on the screen and whatever it was doing, and q quits then.
 func TestEngineDies(t *testing.T) {
 	s := warmSession(t)
-	model := program(t, waits)
-	for _, c := range []struct{ name, keys string }{
-		{"overview", ""}, {"paused", " "}, {"asked whether to stop it", "q"}, {"output", "-"},
+	model, endless, mark := program(t, waits), program(t, endless), marker(t)
+	run, engine := []string{"run", model}, s.bin+"\x00engine\x00"+s.state
+	exec := []string{"exec", "--", "tail", "-f", mark}
+	for _, c := range []struct {
+		name   string
+		args   []string
+		engine string
+		begun  string
+		keys   string
+		answer string
+	}{
+		{"overview", run, engine, "1 graph", "", ""},
+		{"pausing", run, engine, "1 graph", " ", "safe point"},
+		{"paused", []string{"run", endless}, engine, "1 graph", " ", "paused"},
+		{"asked whether to stop it", run, engine, "1 graph", "q", "running"},
+		{"output", run, engine, "1 graph", "-", "Output"},
+		{"exec", exec, mark, "tail", "", ""},
+		{"exec, asked whether to stop it", exec, mark, "tail", "q", "running"},
+		{"exec, output", exec, mark, "tail", "-", "Output"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			tt, before := showScreens(t, s.onTerminal("xterm-256color", "run", model), pty.Size(120, 40))
-			engine := childOf(t, tt.Cmd.Process.Pid)
-			tt.Wait(promptly, "graph", 0, func(s string) bool { return strings.Contains(s, "1 graph") })
+			cmd := s.onTerminal("xterm-256color", c.args...)
+			var before pty.Settings
+			tt := pty.Start(t, cmd, pty.Size(120, 40), func(tt *pty.Terminal) { before = tt.Settings() })
+			tt.Wait(promptly, "screens", 0, func(s string) bool {
+				return strings.Contains(s, "quit") && strings.Contains(s, c.begun)
+			})
 			if c.keys != "" {
 				from := len(tt.Written())
 				tt.Type(c.keys)
-				tt.Wait(promptly, "answer", from, func(s string) bool { return len(s) > 100 })
+				tt.Wait(promptly, "answer", from, func(s string) bool { return strings.Contains(s, c.answer) })
+			}
+			pids := slices.DeleteFunc(naming(c.engine), func(pid int) bool { return pid == cmd.Process.Pid })
+			if len(pids) != 1 {
+				t.Fatalf("the engine is one of %v", pids)
 			}
 			from, killed := len(tt.Written()), time.Now()
-			if err := syscall.Kill(engine, syscall.SIGKILL); err != nil {
+			if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
 			tt.Wait(promptly, "end of the engine", from, func(s string) bool { return strings.Contains(s, "SIGKILL") })
@@ -252,6 +276,22 @@ func TestQuitAsTheEngineDies(t *testing.T) {
 			tt.End(5 * time.Second)
 			checkGivenBack(t, tt, before)
 		})
+	}
+}
+
+// TestScreensNeedARecord: the screens show the record of a run, and do not begin without.
+func TestScreensNeedARecord(t *testing.T) {
+	s := newSession(t)
+	s.state = filepath.Join(s.state, "file")
+	if err := os.WriteFile(s.state, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"run", program(t, waits)}, {"exec", "--", "sleep", "60"}} {
+		cmd := s.onTerminal("xterm-256color", args...)
+		tt := pty.Start(t, cmd)
+		if code := tt.End(promptly); code != 73 || !strings.HasPrefix(tt.Written(), "tcdbg: cannot make the run folder ") {
+			t.Errorf("%q: exit %d: %q", args, code, tt.Written())
+		}
 	}
 }
 

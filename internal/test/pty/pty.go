@@ -31,6 +31,7 @@ type Terminal struct {
 	answer bool
 
 	mu     sync.Mutex
+	hungUp bool
 	out    bytes.Buffer
 	exited chan struct{}
 	err    error
@@ -233,6 +234,14 @@ func tail(s string) string {
 	return s
 }
 
+// HangUp closes the terminal, as the end of a terminal program or of a connection does.
+func (tt *Terminal) HangUp() {
+	tt.mu.Lock()
+	tt.hungUp = true
+	tt.mu.Unlock()
+	tt.master.Close()
+}
+
 // End waits for the end of the program and of what it wrote, and returns its exit code (of
 // a signal: 128 and its number).
 func (tt *Terminal) End(within time.Duration) int {
@@ -242,7 +251,12 @@ func (tt *Terminal) End(within time.Duration) int {
 	case <-time.After(within):
 		tt.t.Fatalf("the program has not ended within %v; the terminal got %q", within, tail(tt.Written()))
 	}
-	tt.drain()
+	tt.mu.Lock()
+	open := !tt.hungUp
+	tt.mu.Unlock()
+	if open {
+		tt.drain()
+	}
 	ws := tt.Cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if ws.Signaled() {
 		return 128 + int(ws.Signal())
