@@ -68,7 +68,7 @@ advice:
 fuzz:
 	bash scripts/fuzz.sh $(FUZZTIME)
 
-## kill: the viewer killed a hundred times in a cold build and in a warm run
+## kill: viewer and engine killed a hundred times in each phase (PyTorch's with TCDBG_PYTHON)
 kill:
 	TCDBG_KILLS=100 $(GO) test -run TestKills -count 1 -timeout 60m .
 

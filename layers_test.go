@@ -38,6 +38,7 @@ var layers = []layer{
 	{0, "internal/test/progfuzz", ""},
 	{0, "internal/test", ""},
 	{0, "internal/test/pty", ""},
+	{0, "internal/test/faults", ""},
 	{0, "internal/quietstart", ""},
 	{1, "torch", "ops ops/sym torch/compiler/modes torch/internal/..."},
 	{1, "torch/internal/memory", ""},
@@ -198,7 +199,7 @@ func checkImport(pkg, imp string, test bool) []string {
 }
 
 func checkOurs(pkg, imp string, row *layer, test bool) []string {
-	if test && (imp == "internal/test/golden" || imp == "internal/test/traces" || imp == pkg || imp == "internal/test/oracle") {
+	if test && (imp == "internal/test/golden" || imp == "internal/test/traces" || imp == "internal/test/faults" || imp == pkg || imp == "internal/test/oracle") {
 		return nil
 	}
 	// programs, not the engine

@@ -51,7 +51,7 @@ func (s *Set) engine() *engine {
 		s.started.Store(true)
 		if e.err != nil {
 			e.cc = nil
-			s.warnOnce("%v: compiled graphs run in the interpreter, which is slower", e.err)
+			s.warnOnce("%s: compiled graphs run in the interpreter, which is slower", firstLines(e.err.Error(), 5))
 		}
 	})
 	return s.eng

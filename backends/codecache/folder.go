@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
-	"time"
 )
 
 // This file is what is trusted of a folder. Who can write into it can have code of theirs
@@ -47,12 +46,13 @@ func openFolder(dir string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	probe := fmt.Sprint("probe-", os.Getpid(), "-", time.Now().UnixNano())
-	if err := errors.Join(root.Mkdir(probe, 0o700), root.Remove(probe)); err != nil {
+	// Whether the folder can be written is asked with a file that stays there anyway.
+	f, err := root.OpenFile(lockPrefix+"00", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
 		_ = root.Close()
 		return nil, err
 	}
-	return root, nil
+	return root, f.Close()
 }
 
 // openTrusted opens a folder that is there.

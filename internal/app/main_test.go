@@ -22,6 +22,9 @@ import (
 // variable is set, viewer and engine alike.
 const asProgram = "TCDBG_TEST_AS_PROGRAM"
 
+// asFix makes it write a fix into the file model.go of a folder, and nothing else.
+const asFix = "TCDBG_TEST_FIX"
+
 // withSource names the folder of the module, for programs that use packages below torch.
 const withSource = "TCDBG_TEST_SOURCE"
 
@@ -35,6 +38,9 @@ func TestMain(m *testing.M) {
 			source = os.DirFS(folder)
 		}
 		os.Exit(Main(Process{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Source: source}))
+	}
+	if dir := os.Getenv(asFix); dir != "" {
+		os.Exit(fixAndUndo(dir))
 	}
 	state, err := os.MkdirTemp("", "tcdbg-state-")
 	if err == nil {

@@ -162,19 +162,20 @@ func replaceFile(path, text string, st os.FileInfo) error {
 		err = os.Rename(tmp.Name(), path)
 	}
 	if err == nil {
-		err = syncFolder(filepath.Dir(path))
+		syncFolder(filepath.Dir(path))
 	}
 	return err
 }
 
-// syncFolder has the names in a folder written to the disk.
-func syncFolder(path string) error {
+// syncFolder has the names in a folder written to the disk. Where that fails the new file
+// is there all the same, and what a crash would leave is it or the old one, whole.
+func syncFolder(path string) {
 	dir, err := os.Open(path)
 	if err != nil {
-		return err
+		return
 	}
 	defer dir.Close()
-	return dir.Sync()
+	_ = dir.Sync()
 }
 
 // overwriteFile writes into the file itself. The new text goes over the old one before

@@ -1,0 +1,30 @@
+package app
+
+import (
+	"fmt"
+	"os"
+)
+
+// fixText is a file that neg is for, and fixedText the file after it.
+const (
+	fixText   = "a\n\tif c {\n\t\tx\n\t}\nz\n"
+	fixedText = "a\n\ty\nz\n"
+)
+
+// fixAndUndo writes a fix into model.go, or takes it back where the folder's name ends so.
+func fixAndUndo(dir string) int {
+	f := &feed{root: dir}
+	err := f.Apply("model.go", neg)
+	if err == nil {
+		fmt.Println("fixed")
+		if os.Getenv("TCDBG_TEST_UNDO") == "" {
+			return 0
+		}
+		if _, err = f.Undo(); err == nil {
+			fmt.Println("undone")
+			return 0
+		}
+	}
+	fmt.Fprintln(os.Stderr, err)
+	return 1
+}
