@@ -7,7 +7,7 @@ GOLANGCI = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME ?= 30s
 export CGO_ENABLED ?= 0
 
-.PHONY: build run test test-all check verify lint race bench bench-peers bench-trace fuzz kill cover generate update-golden conformance oracle advice clean
+.PHONY: build run test test-all check verify lint race bench bench-peers bench-trace fuzz kill faults cover generate update-golden conformance oracle advice clean
 
 ## build: the program, as ./tcdbg
 build:
@@ -71,6 +71,10 @@ fuzz:
 ## kill: viewer and engine killed a hundred times in each phase (PyTorch's with TCDBG_PYTHON)
 kill:
 	TCDBG_KILLS=100 $(GO) test -run TestKills -count 1 -timeout 60m .
+
+## faults: the n-th call to the disk fails, for every n
+faults:
+	TCDBG_FAULTS=all $(GO) test -run TestDiskErrors -v -count 1 -timeout 60m .
 
 ## cover: coverage by package, and build/cover.html
 cover:

@@ -85,6 +85,7 @@ func TestLive(t *testing.T) {
 
 import (
 	"bufio"
+	"fmt"
 	"os"
 
 	"tcdbg/torch"
@@ -253,6 +254,7 @@ func TestCompilerFailure(t *testing.T) {
 const sinProgram = `package main
 
 import (
+	"fmt"
 
 	"tcdbg/torch"
 )

@@ -53,7 +53,7 @@ func TestCacheOnABrokenDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, filled := range []bool{false, true} {
-		for _, call := range []string{"write", "read", "fsync", "rename", "mkdir", "open", "remove"} {
+		for _, call := range faults.Kinds() {
 			tried, failed := 0, 0
 			for n := 1; ; n++ {
 				base := t.TempDir()

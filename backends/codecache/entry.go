@@ -91,8 +91,11 @@ func (c *Cache) verify(name string, sum [32]byte) error {
 // check compares an open entry with its hashes.
 func check(f io.Reader, st fs.FileInfo, sum [32]byte) error {
 	content := make([]byte, st.Size())
-	if _, err := io.ReadFull(f, content); err != nil {
+	switch _, err := io.ReadFull(f, content); {
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF): // it was cut off
 		return errDamaged
+	case err != nil:
+		return err
 	}
 	body, all := content[:len(content)-sha256.Size], content[len(content)-sha256.Size:]
 	if got := sha256.Sum256(body); !bytes.Equal(got[:], all) {

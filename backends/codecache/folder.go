@@ -52,7 +52,8 @@ func openFolder(dir string) (*os.Root, error) {
 		_ = root.Close()
 		return nil, err
 	}
-	return root, f.Close()
+	f.Close()
+	return root, nil
 }
 
 // openTrusted opens a folder that is there.

@@ -21,7 +21,7 @@ func TestFixesOnABrokenDisk(t *testing.T) {
 	}
 	for _, names := range []int{1, 2} {
 		for _, undo := range []string{"", "1"} {
-			for _, call := range []string{"write", "read", "fsync", "rename", "mkdir", "open", "remove"} {
+			for _, call := range faults.Kinds() {
 				tried := 0
 				for n := 1; ; n++ {
 					dir, state := t.TempDir(), t.TempDir()

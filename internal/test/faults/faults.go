@@ -10,9 +10,11 @@ package faults
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,15 +23,18 @@ import (
 
 // Fault is which call fails, and with what.
 type Fault struct {
-	Call  string   // a key of Calls
-	N     int      // which of them, from 1 on; 0: none, they are counted
+	Call  string   // one of Kinds; "": none fails
+	N     int      // which of them, from 1 on
 	Errno error    // a syscall.Errno
 	Under []string // folders whose files count
 }
 
-// Calls are the kinds of calls, and where in their arguments the file is: a descriptor, or
+// Kinds are the kinds of calls.
+func Kinds() []string { return slices.Sorted(maps.Keys(calls)) }
+
+// calls are the kinds of calls, and where in their arguments the file is: a descriptor, or
 // the number of a path's argument, whose folder's descriptor is before it (at) or is not.
-var Calls = map[string]map[uint64]file{
+var calls = map[string]map[uint64]file{
 	"write":  {syscall.SYS_WRITE: {}, syscall.SYS_PWRITE64: {}, syscall.SYS_WRITEV: {}},
 	"read":   {syscall.SYS_READ: {}, syscall.SYS_PREAD64: {}, syscall.SYS_READV: {}},
 	"fsync":  {syscall.SYS_FSYNC: {}, syscall.SYS_FDATASYNC: {}},
@@ -45,9 +50,9 @@ type file struct{ named, at bool }
 
 // Result is how a program ended.
 type Result struct {
-	Count          int    // of the calls that could fail
-	Failed         string // the call that did, "" where there were not so many
-	Code           int    // exit code; of a signal: 128 and its number
+	Counts         map[string]int // how many calls of each kind could fail
+	Failed         string         // the call that did, "" where there were not so many
+	Code           int            // exit code; of a signal: 128 and its number
 	Stdout, Stderr string
 	Hung           bool // it was killed for taking too long
 }
@@ -77,18 +82,14 @@ func Run(t *testing.T, args, env []string, f Fault) Result {
 // tracer is one run.
 type tracer struct {
 	Fault
-	calls map[uint64]file
 	seen  map[int]bool // threads
 	fails map[int]bool // threads in the call that fails
 	Result
 }
 
 func trace(t *testing.T, args, env []string, f Fault) (Result, bool) {
-	tr := &tracer{Fault: f, calls: Calls[f.Call], seen: map[int]bool{}, fails: map[int]bool{}}
-	if tr.calls == nil {
-		t.Errorf("no calls are named %q", f.Call)
-		return Result{}, false
-	}
+	tr := &tracer{Fault: f, seen: map[int]bool{}, fails: map[int]bool{}}
+	tr.Counts = map[string]int{}
 	var out [2]*os.File
 	for i := range out {
 		file, err := os.CreateTemp(t.TempDir(), "out")
@@ -210,20 +211,27 @@ func (tr *tracer) call(pid int) {
 		_ = syscall.PtraceSetRegs(pid, &regs)
 		return
 	}
-	which, ok := tr.calls[regs.Orig_rax]
-	if !ok || regs.Rax != beforeReturn {
+	if regs.Rax != beforeReturn {
 		return
 	}
-	path := which.path(pid, &regs)
+	for kind, numbers := range calls {
+		if which, ok := numbers[regs.Orig_rax]; ok {
+			tr.begins(pid, &regs, kind, which.path(pid, &regs))
+		}
+	}
+}
+
+// begins looks at a call of one of the kinds.
+func (tr *tracer) begins(pid int, regs *syscall.PtraceRegs, kind, path string) {
 	if !tr.counts(path) {
 		return
 	}
-	if tr.Count++; tr.Count != tr.N {
+	if tr.Counts[kind]++; kind != tr.Call || tr.Counts[kind] != tr.N {
 		return
 	}
-	tr.Failed = fmt.Sprintf("%s of %s", tr.Call, path)
+	tr.Failed = fmt.Sprintf("%s of %s", kind, path)
 	regs.Orig_rax = ^uint64(0) // no such call
-	tr.fails[pid] = syscall.PtraceSetRegs(pid, &regs) == nil
+	tr.fails[pid] = syscall.PtraceSetRegs(pid, regs) == nil
 }
 
 func (tr *tracer) counts(path string) bool {
