@@ -74,7 +74,7 @@ kill:
 
 ## faults: the n-th call to the disk fails, for every n
 faults:
-	TCDBG_FAULTS=all $(GO) test -run TestDiskErrors -v -count 1 -timeout 60m .
+	TCDBG_LONG=1 TCDBG_FAULTS=all $(GO) test -run TestDiskErrors -v -count 1 -timeout 60m .
 
 ## cover: coverage by package, and build/cover.html
 cover:
