@@ -35,7 +35,7 @@ func main() {
 // TestUnrecorded: where there can be no run folder a program without screens runs, which
 // is said in one line, and what is there to show or judge the record refuses.
 func TestUnrecorded(t *testing.T) {
-	s := newSession(t)
+	s := warmSession(t)
 	none := filepath.Join(s.state, "file")
 	if err := os.WriteFile(none, nil, 0o600); err != nil {
 		t.Fatal(err)
