@@ -26,7 +26,7 @@ func TestFixesOnABrokenDisk(t *testing.T) {
 				for n := 1; ; n++ {
 					dir, state := t.TempDir(), t.TempDir()
 					path := filepath.Join(dir, "model.go")
-					if err := os.WriteFile(path, []byte(fixText), 0o640); err != nil {
+					if err := os.WriteFile(path, []byte(textBefore), 0o640); err != nil {
 						t.Fatal(err)
 					}
 					if names == 2 {
@@ -50,9 +50,9 @@ func TestFixesOnABrokenDisk(t *testing.T) {
 
 func checkFix(t *testing.T, what, path string, r faults.Result) {
 	t.Helper()
-	want := fixText
+	want := textBefore
 	if strings.HasPrefix(r.Stdout, "fixed") && !strings.Contains(r.Stdout, "undone") {
-		want = fixedText
+		want = textAfter
 	}
 	text, err := os.ReadFile(path)
 	if err != nil || string(text) != want {

@@ -5,10 +5,10 @@ import (
 	"os"
 )
 
-// fixText is a file that neg is for, and fixedText the file after it.
+// textBefore is a file that neg is for, and textAfter the file after it.
 const (
-	fixText   = "a\n\tif c {\n\t\tx\n\t}\nz\n"
-	fixedText = "a\n\ty\nz\n"
+	textBefore = "a\n\tif c {\n\t\tx\n\t}\nz\n"
+	textAfter  = "a\n\ty\nz\n"
 )
 
 // fixAndUndo writes a fix into model.go, or takes it back where the folder's name ends so.
