@@ -69,7 +69,8 @@ func TestDiskErrors(t *testing.T) {
 			"report", []string{"report", saved[0]}, []string{s.state}, nil,
 			func(t *testing.T, what string, r faults.Result) {
 				whole := r.Stdout == report || strings.Contains(r.Stdout, "input/output error: read up to there")
-				if r.Code == 0 && !whole || r.Code != 0 && (r.Stdout != "" || strings.Count(r.Stderr, "\n") != 1 || !strings.Contains(r.Stderr, "input/output error")) {
+				if r.Code == 0 && !whole || r.Code != 0 &&
+					(r.Stdout != "" || strings.Count(r.Stderr, "\n") != 1 || !strings.Contains(r.Stderr, "input/output error")) {
 					t.Errorf("%s: exit %d, standard output\n%s%s", what, r.Code, r.Stdout, r.Stderr)
 				}
 			},
@@ -84,7 +85,8 @@ func TestDiskErrors(t *testing.T) {
 			func(t *testing.T, what string, r faults.Result) {
 				text, _ := os.ReadFile(out)
 				left, _ := filepath.Glob(filepath.Join(filepath.Dir(out), ".*"))
-				if (r.Code != 0 || string(text) != report) && (r.Code != 73 || string(text) != "old" || strings.Count(r.Stderr, "\n") != 1) || left != nil {
+				if left != nil || (r.Code != 0 || string(text) != report) &&
+					(r.Code != 73 || string(text) != "old" || strings.Count(r.Stderr, "\n") != 1) {
 					t.Errorf("%s: exit %d, the file holds %d bytes, left %q\n%s", what, r.Code, len(text), left, r.Stderr)
 				}
 			},
@@ -167,7 +169,8 @@ func (c *diskCommand) check(t *testing.T, what string, r faults.Result) {
 // and a clean run after it, which finds nothing to mend.
 func (s *session) ranAsEver(t *testing.T, what, file string, r faults.Result) {
 	t.Helper()
-	unread := strings.HasSuffix(r.Failed, " of "+file) && (r.Code == 65 || r.Code == 66) && r.Stdout == "" && strings.Contains(r.Stderr, file)
+	unread := strings.HasSuffix(r.Failed, " of "+file) && (r.Code == 65 || r.Code == 66) &&
+		r.Stdout == "" && strings.Contains(r.Stderr, file)
 	if !unread && (r.Code != 3 || r.Stdout != "tensor([1.8415, 1.8415])\n") {
 		t.Errorf("%s: exit %d, standard output %q\n%s", what, r.Code, r.Stdout, r.Stderr)
 	}

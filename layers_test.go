@@ -199,7 +199,8 @@ func checkImport(pkg, imp string, test bool) []string {
 }
 
 func checkOurs(pkg, imp string, row *layer, test bool) []string {
-	if test && (imp == "internal/test/golden" || imp == "internal/test/traces" || imp == "internal/test/faults" || imp == pkg || imp == "internal/test/oracle") {
+	if test && (imp == "internal/test/golden" || imp == "internal/test/traces" ||
+		imp == "internal/test/faults" || imp == pkg || imp == "internal/test/oracle") {
 		return nil
 	}
 	// programs, not the engine

@@ -281,7 +281,8 @@ func findTraces(args []string, awaited bool) (*traces, error) {
 				t.saved[path] = true
 			} else if refused := new(regular.Error); errors.As(err, &refused) {
 				return nil, failf(ExitData, "%s", shown(refused.Error()))
-			} else if broken := new(fs.PathError); errors.As(err, &broken) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+			} else if broken := new(fs.PathError); errors.As(err, &broken) &&
+				!errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 				return nil, failf(ExitData, "cannot read %s: %s", shown(broken.Path), reason(err))
 			}
 			t.paths = append(t.paths, path)
