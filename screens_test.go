@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,9 +98,7 @@ func TestSuspend(t *testing.T) {
 				t.Fatal(err)
 			}
 			tt.Wait(promptly, "shell", from, func(s string) bool { return strings.Contains(s, "back in the shell") })
-			if by == "key" {
-				checkGivenBack(t, tt, before)
-			}
+			checkGivenBack(t, tt, before)
 			tt.Set(before) // as shells do
 			from = len(tt.Written())
 			tt.Type("\n")
@@ -130,6 +129,83 @@ func TestSuspendWithoutAShell(t *testing.T) {
 	tt.Type("s")
 	tt.End(promptly)
 	checkGivenBack(t, tt, before)
+}
+
+// inEditor starts the screens and an editor that waits for a line, below a shell or alone.
+func inEditor(t *testing.T, shell string) (tt *pty.Terminal, before pty.Settings) {
+	t.Helper()
+	s := newSession(t)
+	editor := filepath.Join(t.TempDir(), "editor")
+	if err := os.WriteFile(editor, []byte("#!/bin/sh\necho in the editor\nread line\necho line is $line\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := s.onTerminal("xterm-256color", "run", program(t, waits))
+	cmd.Env = append(cmd.Env, "VISUAL=", "EDITOR="+editor)
+	if shell != "" {
+		cmd.Args = append([]string{"sh", "-c", shell, "sh"}, cmd.Args...)
+		cmd.Path = lookPath(t, "sh")
+	}
+	tt, before = showScreens(t, cmd, pty.Size(120, 40))
+	tt.Wait(promptly, "graph", 0, func(s string) bool { return strings.Contains(s, "1 graph") })
+	tt.Type("2")
+	for range 20 { // until the lines of the screen are there
+		tt.Type("e")
+		time.Sleep(time.Second)
+		if strings.Contains(tt.Written(), "in the editor") {
+			return tt, before
+		}
+	}
+	t.Fatal("no editor")
+	return tt, before
+}
+
+// TestSuspendInEditor: a Ctrl-Z that the terminal sends while an editor has it stops tcdbg
+// and the editor, and fg continues both.
+func TestSuspendInEditor(t *testing.T) {
+	tt, before := inEditor(t, `set -m; "$@"; echo back in the shell; read line; fg; echo ended with $?`)
+	from := len(tt.Written())
+	tt.Type("\x1a")
+	tt.Wait(promptly, "shell", from, func(s string) bool { return strings.Contains(s, "back in the shell") })
+	checkGivenBack(t, tt, before)
+	tt.Type("\n")
+	time.Sleep(200 * time.Millisecond)
+	from = len(tt.Written())
+	tt.Type("typed\n")
+	tt.Wait(promptly, "end of the editor", from, func(s string) bool { return regexp.MustCompile(`line is e*typed`).MatchString(s) })
+	tt.Wait(promptly, "screens", from, func(s string) bool { return strings.Contains(s, takes[0]) })
+	tt.Type("q")
+	tt.Type("s")
+	tt.Wait(promptly, "end", 0, func(s string) bool { return strings.Contains(s, "ended with ") })
+	tt.End(promptly)
+	checkGivenBack(t, tt, before)
+}
+
+// TestQuitSignal: SIGQUIT gives the terminal back and then ends tcdbg as it ends programs in
+// Go, with its goroutines and exit code 2; also where the screens do not answer, as while an
+// editor runs.
+func TestQuitSignal(t *testing.T) {
+	quits := func(t *testing.T, tt *pty.Terminal, before pty.Settings) {
+		t.Helper()
+		from := len(tt.Written())
+		if err := syscall.Kill(tt.Cmd.Process.Pid, syscall.SIGQUIT); err != nil {
+			t.Fatal(err)
+		}
+		if code := tt.End(promptly); code != 2 {
+			t.Errorf("exit %d", code)
+		}
+		if out := tt.Written()[from:]; !strings.Contains(out, "SIGQUIT: quit") || !strings.Contains(out, "goroutine ") {
+			t.Errorf("the terminal got %.2000q", out)
+		}
+		checkGivenBack(t, tt, before)
+	}
+	t.Run("screens", func(t *testing.T) {
+		tt, before := showScreens(t, newSession(t).onTerminal("xterm-256color", "run", program(t, waits)))
+		quits(t, tt, before)
+	})
+	t.Run("editor", func(t *testing.T) {
+		tt, before := inEditor(t, "")
+		quits(t, tt, before)
+	})
 }
 
 // TestHugeWindow: a terminal that says it has 65535 columns or rows costs neither

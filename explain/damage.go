@@ -14,7 +14,10 @@ func (r *Report) Damage() []string {
 		}
 	}
 	for _, s := range r.Sources {
-		if s.Err != nil {
+		switch {
+		case s.Unread:
+			out = append(out, s.Path+": "+s.Err.Error()+": left out")
+		case s.Err != nil:
 			out = append(out, s.Path+": "+s.Err.Error()+": read up to there")
 		}
 	}

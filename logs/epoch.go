@@ -36,7 +36,7 @@ func (es *epochState) at(micros int64) int {
 // epochOf gives the epoch of r and notes what r begins or ends. The caller
 // holds st.mu.
 func (st *Store) epochOf(src *source, r *Record) int {
-	if src.text != nil && src.text.conv.beside {
+	if src.beside {
 		return st.companionEpoch(r)
 	}
 	es := src.epochs[r.Rank]

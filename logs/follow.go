@@ -3,7 +3,6 @@ package logs
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"slices"
 	"time"
@@ -101,14 +100,7 @@ func (st *Store) pipesAlone() bool {
 var errCutShort = errors.New("shrank while it was followed (is another run writing it? open it again)")
 
 // cutShort reports whether the file holds less than was read of it.
-func (src *source) cutShort() bool {
-	if src.file == nil {
-		return false
-	}
-	at, err := src.file.Seek(0, io.SeekCurrent)
-	info, failed := src.file.Stat()
-	return err == nil && failed == nil && info.Size() < at
-}
+func (src *source) cutShort() bool { return src.file != nil && src.file.shrank() }
 
 // lookForFiles adds files that appeared in folders, and named files that did
 // not exist at first.

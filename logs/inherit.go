@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"io"
 	"path/filepath"
+	"sync"
 )
 
 // This file finds the names that a forked process took over. Such a process writes a
@@ -44,7 +45,7 @@ func (st *Store) inherited(src *source) internTable {
 		if ranked && !same {
 			continue
 		}
-		names := namesIn(other.file)
+		names := other.listed.in(other.file)
 		if names[0] == "" { // a child too
 			continue
 		}
@@ -68,9 +69,11 @@ func (st *Store) traces() []*source {
 	defer st.mu.RUnlock()
 	var out []*source
 	for _, s := range st.sources {
-		if s.file != nil && s.text == nil {
+		s.mu.Lock()
+		if s.file != nil && s.Format != FormatText {
 			out = append(out, s)
 		}
+		s.mu.Unlock()
 	}
 	return out
 }
@@ -91,6 +94,24 @@ func agreed(tables []internTable) internTable {
 		}
 	}
 	return out
+}
+
+// namesAsRead are the names in a file, which are read once for all who were forked from its
+// process, and again only where it has grown.
+type namesAsRead struct {
+	mu    sync.Mutex
+	size  int64
+	names internTable
+}
+
+func (n *namesAsRead) in(f *plainFile) internTable {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	size, err := f.size()
+	if n.names == nil || err != nil || size != n.size {
+		n.names, n.size = namesIn(f), size
+	}
+	return n.names
 }
 
 // namesIn reads the string table of a trace, whose records may not have been read yet.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sort"
@@ -38,22 +39,25 @@ type Source struct {
 	Rank   int    // from the name or the first record that tells, -1: none
 	Format Format
 	Err    error // what ended it early, such as a truncated archive
+	Unread bool  // it could not be opened: Err says why, and nothing was read
 }
 
 type source struct {
 	Source
-	mu      sync.Mutex // guards names, Rank, Format, Err
+	mu      sync.Mutex // guards names, Rank, Format, Err, closers
 	names   internTable
 	taken   internTable // names of the process that it was forked from; nil: not looked for
+	listed  namesAsRead // of a file that others may have been forked from
 	scan    scanner
 	at      io.ReaderAt
 	closers []io.Closer
-	file    *os.File // of regular files
-	pipe    *piped   // of followed ones that are none
-	dead    bool     // reached its end for good
-	started bool     // format is known
-	told    bool     // it has a record that is more than output; guarded by the store's lock
+	file    *plainFile // of regular files
+	pipe    *piped     // of followed ones that are none
+	dead    bool       // reached its end for good
+	started bool       // format is known
+	told    bool       // it has a record that is more than output; guarded by the store's lock
 	text    *textReader
+	beside  bool // a text log that accompanies a trace
 
 	epochs  map[int]*epochState // by rank
 	process int                 // of the first record, as its header tells it
@@ -97,38 +101,69 @@ func (st *Store) addSource(path string, named bool) error {
 	case named && st.opts.Follow && regular.Pipe(path):
 		raw = &waitingPipe{path: path}
 	default:
-		open := regular.Open
-		if named {
-			open = regular.OpenNamed
-		}
-		f, err := open(path)
-		if err != nil {
+		var err error
+		if raw, err = st.openFile(src, named); err != nil {
 			return err
 		}
-		info, err := f.Stat()
-		if err == nil {
-			src.base = yearStart(info.ModTime())
-			st.total.Add(info.Size())
-		}
-		raw = f
-		if err != nil || info.Mode().IsRegular() {
-			src.file = f // what a pipe gave cannot be read again
-		}
-		src.closers = append(src.closers, f)
 	}
 	if src.base.IsZero() {
 		src.base = yearStart(time.Now())
 	}
 	if err := st.wire(src, raw); err != nil {
-		for _, c := range src.closers {
-			_ = c.Close()
-		}
+		src.release()
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	st.mu.Lock()
 	st.sources = append(st.sources, src)
 	st.mu.Unlock()
 	return nil
+}
+
+// passOver notes a file of a folder that cannot be opened: the others are read, and the
+// report names it. One that is gone again, such as a temporary file, is none.
+func (st *Store) passOver(path string, err error) (noted bool) {
+	if _, gone := os.Lstat(path); errors.Is(gone, fs.ErrNotExist) {
+		return false
+	}
+	var special *regular.Error
+	var pe *fs.PathError
+	switch {
+	case errors.As(err, &special):
+		err = errors.New(special.Reason)
+	case errors.As(err, &pe):
+		err = pe.Err
+	case errors.Unwrap(err) != nil: // the source has the path
+		err = errors.Unwrap(err)
+	}
+	src := &source{Source: Source{Path: path, Rank: -1, Err: err, Unread: true}, dead: true}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.sources = append(st.sources, src)
+	return true
+}
+
+// openFile opens a source's file.
+func (st *Store) openFile(src *source, named bool) (io.Reader, error) {
+	open := regular.Open
+	if named {
+		open = regular.OpenNamed
+	}
+	f, err := st.files.first(open, src.Path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	src.base = yearStart(info.ModTime())
+	st.total.Add(info.Size())
+	if !info.Mode().IsRegular() { // what a pipe gave cannot be read again
+		src.closers = append(src.closers, f)
+		return f, nil
+	}
+	src.file = st.files.add(f, info)
+	return src.file, nil
 }
 
 // wire puts decompression and spool between the file and the scanner.
@@ -140,7 +175,7 @@ func (st *Store) wire(src *source, raw io.Reader) error {
 		n, _ := src.file.ReadAt(magic, 0)
 		magic = magic[:n]
 	case st.opts.Follow: // what it holds shows when something comes
-		sp := st.spool(src)
+		sp := st.spool()
 		src.pipe = newPiped(raw, sp)
 		src.scan.in, src.at = src.pipe, sp
 		return nil
@@ -160,7 +195,7 @@ func (st *Store) wire(src *source, raw io.Reader) error {
 	if z != nil {
 		in = z
 	}
-	sp := st.spool(src)
+	sp := st.spool()
 	src.scan.in, src.at = io.TeeReader(in, sp), sp
 	src.file = nil
 	return nil
@@ -196,10 +231,20 @@ func (src *source) decoder(in io.Reader, magic []byte) (io.Reader, error) {
 }
 
 // spool makes a spool for a source.
-func (st *Store) spool(src *source) *spool {
-	sp := &spool{dir: st.opts.SpoolDir, limit: st.opts.SpoolMemory}
-	src.closers = append(src.closers, sp)
-	return sp
+func (st *Store) spool() *spool {
+	return &spool{of: &st.spools}
+}
+
+// release lets go of what only reading needs.
+func (src *source) release() {
+	src.scan.in, src.scan.carry = nil, nil
+	src.mu.Lock()
+	defer src.mu.Unlock()
+	src.text = nil
+	for _, c := range src.closers {
+		_ = c.Close() // they were only read
+	}
+	src.closers = nil
 }
 
 type closerFunc func()
@@ -250,10 +295,11 @@ func (st *Store) begin(src *source, scratch *batch) (bool, error) {
 		src.scan.in = br
 	}
 	if format == FormatText {
-		sp := st.spool(src)
+		sp := st.spool()
 		src.text = newTextReader(src.scan.in)
 		src.text.grows = st.opts.Follow
-		src.text.conv.beside = st.besideTrace(src)
+		src.beside = st.besideTrace(src)
+		src.text.conv.beside = src.beside
 		src.scan.in, src.at = io.TeeReader(src.text, sp), sp
 	}
 	return true, nil
@@ -272,7 +318,7 @@ func (st *Store) peek(src *source) (br *bufio.Reader, head []byte, err error) {
 	if src.pipe.waits = z != nil; z == nil {
 		return br, head, err
 	}
-	sp := st.spool(src)
+	sp := st.spool()
 	src.scan.in, src.at = io.TeeReader(z, sp), sp
 	br = bufio.NewReaderSize(src.scan.in, 2*headSize)
 	head, err = br.Peek(headSize)
@@ -308,7 +354,7 @@ const companionLog = "torch_logs.txt"
 
 // peekRank looks for the rank that a process tells only once it has joined its
 // group, so that its first records count as that rank's too.
-func peekRank(f *os.File, scratch *batch) int {
+func peekRank(f io.ReaderAt, scratch *batch) int {
 	const look, longest = 256 << 10, 32 // bytes of the file; of a rank's field
 	key := []byte(`, "rank": `)
 	scratch.grow(headSize)

@@ -25,6 +25,7 @@ type Options struct {
 	SpoolDir    string    // for temporary files, "" for the system's folder
 	SpoolMemory int64     // kept in memory before a temporary file is made; 0: 32 MB
 	limits      limits    // of archives; tests have smaller ones
+	openFiles   int       // at most; 0: what the process may have allows
 }
 
 // Store is an index of the records of all its sources: offsets and what
@@ -33,6 +34,8 @@ type Options struct {
 type Store struct {
 	opts     Options
 	paths    []string
+	files    files
+	spools   spools
 	count    counters
 	total    atomic.Int64
 	unpacked atomic.Int64 // bytes of all archives
@@ -58,12 +61,15 @@ func Open(paths []string, o Options) (*Store, error) {
 	if o.SpoolMemory == 0 {
 		o.SpoolMemory = 32 << 20
 	}
+	if o.openFiles == 0 {
+		o.openFiles = openFiles()
+	}
 	if o.limits == (limits{}) {
 		o.limits = standardLimits()
 	}
 	st := &Store{
-		opts: o, paths: paths, known: map[string]bool{}, kindIDs: map[string]uint32{}, epochs: map[int]int{},
-		bad: map[int64]bool{},
+		opts: o, paths: paths, files: files{max: o.openFiles}, spools: spools{dir: o.SpoolDir, limit: o.SpoolMemory},
+		known: map[string]bool{}, kindIDs: map[string]uint32{}, epochs: map[int]int{}, bad: map[int64]bool{},
 	}
 	for _, p := range paths {
 		if _, err := st.addPath(p); err != nil && !(o.Follow && errors.Is(err, fs.ErrNotExist)) {
@@ -90,7 +96,12 @@ func (st *Store) addPath(p string) (added int, err error) {
 			return added, fmt.Errorf("%s: too many files", p)
 		}
 		if err := st.addSource(f, f == p); err != nil {
-			return added, err
+			if f == p {
+				return added, err
+			}
+			if !st.passOver(f, err) {
+				continue
+			}
 		}
 		st.known[f] = true
 		added++
@@ -104,11 +115,14 @@ func (st *Store) Close() error {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	for _, s := range st.sources {
+		s.mu.Lock()
 		for _, c := range s.closers {
 			errs = append(errs, c.Close())
 		}
 		s.closers = nil
+		s.mu.Unlock()
 	}
+	errs = append(errs, st.files.Close(), st.spools.Close())
 	return errors.Join(errs...)
 }
 
@@ -406,6 +420,16 @@ func (st *Store) advance(p *pipe, i int, final bool) bool {
 	if src.dead || p.ctx.Err() != nil {
 		return false
 	}
+	more := st.read(p, i, final)
+	if src.dead {
+		src.release()
+	}
+	return more
+}
+
+// read is advance for a source that lives.
+func (st *Store) read(p *pipe, i int, final bool) bool {
+	src := st.sources[i]
 	final = final || src.pipe != nil && src.pipe.ended()
 	b := p.empty()
 	if !src.started {

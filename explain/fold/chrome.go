@@ -77,7 +77,7 @@ func (f *Fold) closePhase(rs *rankState, r *logs.Record, name string, ts float64
 		if p.name != name {
 			continue
 		}
-		dur := max(ts-p.start, 0)
+		dur := plausible((ts-p.start)/1e6) * 1e6
 		rs.stacks[threadKey{r.Source, r.Thread}] = append(open[:i], open[i+1:]...)
 		if i > 0 {
 			open[i-1].inner += dur
@@ -100,6 +100,19 @@ func (f *Fold) closePhase(rs *rankState, r *logs.Record, name string, ts float64
 		}
 		return
 	}
+}
+
+// longest is the time that anything may have taken. Times are read from the wall clock, which
+// may have been set meanwhile.
+const longest = 24 * time.Hour
+
+// plausible is what something took by two readings of the clock, in seconds; 0, for unknown,
+// where the clock was set back between them, or so far forward that it shows.
+func plausible(seconds float64) float64 {
+	if seconds >= 0 && seconds <= longest.Seconds() {
+		return seconds
+	}
+	return 0
 }
 
 func (f *Fold) sumPhase(name string, dur, self float64) {

@@ -450,10 +450,11 @@ func parseMetrics(r *logs.Record) metrics {
 		case "fail_user_frame_lineno":
 			m.failLine = explain.Atoi(string(v))
 		case "entire_frame_compile_time_s":
-			m.seconds, _ = logs.JSONFloat(v)
+			s, _ := logs.JSONFloat(v)
+			m.seconds = plausible(s)
 		case "duration_us":
 			d, _ := logs.JSONFloat(v)
-			m.duration = d / 1e6
+			m.duration = plausible(d / 1e6)
 		case "restart_reasons":
 			m.restarts = logs.JSONStrings(v)
 		case "recompile_reason":

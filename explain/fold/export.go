@@ -186,10 +186,10 @@ func exportMetrics(f *Fold, r *logs.Record, m *metrics) {
 		c = exportCompile(f, r, "torch.export")
 		c.Frame.Pos = f.pos(logs.Pos{File: m.failFile, Line: m.failLine, Func: "torch.export"})
 	}
-	c.Seconds = max(time.Duration(r.Micros-c.began)*time.Microsecond, 0).Seconds()
+	c.Seconds = plausible((time.Duration(r.Micros-c.began) * time.Microsecond).Seconds())
 	if m.start > 0 {
 		c.Start = time.UnixMicro(m.start)
-		if took := f.at(r).Sub(c.Start).Seconds(); f.calibrated[r.Source] && took > c.Seconds { // before its first record, too
+		if took := plausible(f.at(r).Sub(c.Start).Seconds()); f.calibrated[r.Source] && took > c.Seconds { // before its first record, too
 			c.Seconds = took
 		}
 		f.extend(c.Start, time.Duration(c.Seconds*float64(time.Second)))

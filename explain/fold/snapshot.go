@@ -308,6 +308,10 @@ func copySources(f *Fold, r *explain.Report) {
 		r.Stats = f.store.Stats()
 		r.Sources = f.store.Sources()
 	}
+	paths := map[int]string{}
+	for _, s := range r.Sources {
+		paths[s.Rank] = s.Path
+	}
 	var ranks []int
 	for n, rs := range f.ranks {
 		if n >= 0 && rs.records > 0 {
@@ -316,12 +320,7 @@ func copySources(f *Fold, r *explain.Report) {
 	}
 	sort.Ints(ranks)
 	for _, n := range ranks {
-		rk := &explain.Rank{Rank: n, Caches: string(f.ranks[n].caches)}
-		for _, s := range r.Sources {
-			if s.Rank == n {
-				rk.Path = s.Path
-			}
-		}
+		rk := &explain.Rank{Rank: n, Path: paths[n], Caches: string(f.ranks[n].caches)}
 		rk.Totals.Records = f.ranks[n].records
 		r.Ranks = append(r.Ranks, rk)
 	}

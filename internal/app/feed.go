@@ -132,6 +132,9 @@ func traceError(err error) string {
 	if errors.As(err, &errno) && errno == syscall.ENOENT {
 		return err.Error() + "; tcdbg runs lists the saved runs"
 	}
+	if special := new(regular.Error); errors.As(err, &special) && regular.Pipe(special.Path) {
+		return err.Error() + "; tcdbg replay --follow reads from a pipe, and - is standard input: tcdbg report - < PIPE"
+	}
 	return err.Error()
 }
 

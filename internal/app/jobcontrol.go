@@ -10,18 +10,21 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+	"golang.org/x/term"
 )
 
 // This file is the viewer's part of job control: the signals that end the screens, and the
-// stop and go of a shell.
+// stop and go of a shell. Before any of them takes effect the terminal is given back.
 
 // jobControl is the signals of the screens.
 type jobControl struct {
 	ctx  context.Context // ended by a signal that ends the screens
 	tty  *os.File        // the keyboard
-	sigs chan os.Signal
+	sigs chan os.Signal  // that end the screens
+	stop chan os.Signal  // SIGTSTP
 	cont chan os.Signal
 	away chan func() error // to do with the terminal given back
+	mode *term.State       // of the terminal before the screens; nil: unknown
 
 	suspended atomic.Bool
 	again     chan struct{} // SIGCONT while suspended
@@ -29,30 +32,50 @@ type jobControl struct {
 
 func newJobControl(ctx context.Context, tty *os.File) *jobControl {
 	j := &jobControl{
-		ctx: ctx, tty: tty, sigs: make(chan os.Signal, 8), cont: make(chan os.Signal, 1), away: make(chan func() error),
-		again: make(chan struct{}, 1),
+		ctx: ctx, tty: tty, sigs: make(chan os.Signal, 8), stop: make(chan os.Signal, 1), cont: make(chan os.Signal, 1),
+		away: make(chan func() error), again: make(chan struct{}, 1),
 	}
-	// Not SIGTSTP: once Go has caught it, it never stops the process again.
-	signal.Notify(j.sigs, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
+	j.mode, _ = term.GetState(int(tty.Fd()))
+	signal.Notify(j.sigs, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
 	signal.Notify(j.cont, syscall.SIGCONT)
+	if catchesStops {
+		signal.Notify(j.stop, syscall.SIGTSTP)
+	}
 	return j
 }
 
-func (j *jobControl) stop() {
+// end is for when the screens have ended.
+func (j *jobControl) end() {
 	signal.Stop(j.sigs)
 	signal.Stop(j.cont)
+	if catchesStops {
+		signal.Stop(j.stop)
+		stopByDefault()
+	}
 }
 
-// watch ends the screens on a signal that asks for it. After a stop that came from another
-// process the shell has put the terminal into its own mode, so it is taken once more.
+// watch ends or suspends the screens on a signal that asks for it. After a stop that was no
+// suspension the shell has put the terminal into its own mode, so it is taken once more.
 func (j *jobControl) watch(end context.CancelCauseFunc) {
 	for {
 		select {
 		case <-j.ctx.Done():
 			return
 		case sig := <-j.sigs:
+			if sig == syscall.SIGQUIT {
+				go j.dump()
+				continue
+			}
 			end(signalled{sig.(syscall.Signal)})
 			return
+		case <-j.stop:
+			switch {
+			case j.suspended.Load(): // it is our own
+			case j.givenBack(): // an editor has it, which stops as well
+				j.stopUs(syscall.Getpid())
+			default:
+				go j.send(j.suspend)
+			}
 		case <-j.cont:
 			if j.suspended.Load() {
 				select {
@@ -92,8 +115,7 @@ func (j *jobControl) suspend() error {
 	j.suspended.Store(true)
 	defer j.suspended.Store(false)
 	for {
-		err := syscall.Kill(0, syscall.SIGTSTP)
-		stopped := err == nil && j.continued(stopsWithin)
+		stopped := j.stopUs(0)
 		switch {
 		case j.ends():
 			// A terminal that is the shell's again is not waited for.
@@ -107,6 +129,43 @@ func (j *jobControl) suspend() error {
 		// bg continued us: as long as the terminal is another's there is nothing to show.
 	}
 }
+
+// stopUs stops a process or group with us in it, and reports whether it was stopped and
+// continued.
+func (j *jobControl) stopUs(pid int) bool {
+	defer stopByDefault()()
+	return syscall.Kill(pid, syscall.SIGTSTP) == nil && j.continued(stopsWithin)
+}
+
+// givenBack reports whether the terminal is in a mode of lines: the screens have it in none.
+func (j *jobControl) givenBack() bool {
+	s, err := unix.IoctlGetTermios(int(j.tty.Fd()), getTermios)
+	return err == nil && s.Lflag&unix.ICANON != 0
+}
+
+// giveUp is how long the screens may take to give the terminal back for a dump: who asks for
+// one may do so because they hang.
+const giveUp = time.Second
+
+// dump ends the process as SIGQUIT ends any program in Go: with its goroutines on standard
+// error and exit code 2.
+func (j *jobControl) dump() {
+	die := func() error {
+		signal.Reset(syscall.SIGQUIT)
+		_ = syscall.Kill(syscall.Getpid(), syscall.SIGQUIT)
+		select {} // the runtime is at it
+	}
+	go j.send(die)
+	time.Sleep(giveUp)
+	if j.mode != nil {
+		_ = term.Restore(int(j.tty.Fd()), j.mode)
+	}
+	_, _ = os.Stdout.WriteString(leaveScreens)
+	_ = die()
+}
+
+// leaveScreens ends what Bubble Tea sets up: the other screen, no cursor, mouse, paste.
+const leaveScreens = "\x1b[?1049l\x1b[?25h\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l"
 
 // continued waits for SIGCONT, which comes the moment the stop is over.
 func (j *jobControl) continued(within time.Duration) bool {

@@ -85,7 +85,7 @@ func (s *session) show(f *feed) error {
 	ctx, stop := context.WithCancelCause(context.Background())
 	defer stop(nil)
 	jobs := newJobControl(ctx, s.Stdin)
-	defer jobs.stop()
+	defer jobs.end()
 	go jobs.watch(stop)
 	m := tui.New(f, tui.Options{
 		Colour: theme.UseColour(os.Getenv), Mouse: true, Editor: editor(), Poll: pollEvery,

@@ -16,9 +16,9 @@ import (
 )
 
 // Error says what a file is that is not regular, or that it is too large.
-type Error struct{ text string }
+type Error struct{ Path, Reason string }
 
-func (e *Error) Error() string { return e.text }
+func (e *Error) Error() string { return e.Path + ": " + e.Reason }
 
 // Open opens a regular file to be read.
 func Open(path string) (*os.File, error) {
@@ -86,7 +86,7 @@ func refuse(path string, m fs.FileMode) error {
 	default:
 		what = "a special file"
 	}
-	return &Error{fmt.Sprintf("%s: is %s, not a regular file", path, what)}
+	return &Error{path, "is " + what + ", not a regular file"}
 }
 
 // Read reads a regular file of at most limit bytes.
@@ -110,5 +110,5 @@ func Read(path string, limit int64) ([]byte, error) {
 }
 
 func tooLarge(path string, limit int64) error {
-	return &Error{fmt.Sprintf("%s: is larger than %d MB", path, max(1, limit>>20))}
+	return &Error{path, fmt.Sprintf("is larger than %d MB", max(1, limit>>20))}
 }
