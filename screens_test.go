@@ -389,3 +389,28 @@ func childOf(t *testing.T, pid int) int {
 	t.Fatalf("process %d has no child", pid)
 	return 0
 }
+
+// TestKernelFaultOnScreens: a kernel that faults ends the engine, not the screens: they say
+// so and quit on q, and the terminal is given back.
+func TestKernelFaultOnScreens(t *testing.T) {
+	needCompiler(t)
+	s := warmSession(t, "TCDBG_TRAP_KERNEL=fused_sin_cos_add_0")
+	model := program(t, `package main
+
+import "tcdbg/torch"
+
+func foo(x, y *torch.Tensor) *torch.Tensor { return x.Sin().Add(y.Cos()) }
+
+func main() { torch.Compile(foo)(torch.Ones(64), torch.Ones(64)) }
+`)
+	tt, before := showScreens(t, s.onTerminal("xterm-256color", "run", model), pty.Size(120, 40))
+	tt.Wait(promptly, "fault", 0, func(s string) bool { return strings.Contains(s, "kernel fault") })
+	tt.Type("q")
+	if code := tt.End(promptly); code != 70 {
+		t.Errorf("exit %d", code)
+	}
+	checkGivenBack(t, tt, before)
+	if out := tt.Written(); !strings.Contains(out, "fused_sin_cos_add_0") {
+		t.Error("the kernel is not named")
+	}
+}

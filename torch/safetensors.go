@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"os"
+	"io"
 	"runtime"
 	"slices"
 	"strings"
@@ -55,7 +55,11 @@ func SaveSafetensors(tensors map[string]*Tensor, path string, opts ...Option) er
 	if err != nil {
 		return fmt.Errorf("safetensors: %w", err)
 	}
-	if err := os.WriteFile(path, data, 0o644); err != nil {
+	err = saveFile(path, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("safetensors: %w", err)
 	}
 	return nil

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -382,8 +381,8 @@ func (p *plainer) list(items []any) (any, error) {
 // Save writes values as torch.save does: tensors, OrderedDicts, the state of a
 // module (nn.StateDict), maps with string or int keys, lists, numbers, strings,
 // bools and nil. Tensors that share
-// memory share it in the file.
-func Save(value any, path string) (err error) {
+// memory share it in the file, which is there whole or as it was before.
+func Save(value any, path string) error {
 	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	if name == "" {
 		name = "archive"
@@ -397,28 +396,25 @@ func Save(value any, path string) (err error) {
 	if err != nil {
 		return fmt.Errorf("torch.Save: %w", err)
 	}
-	f, err := os.Create(path)
+	err = saveFile(path, func(f io.Writer) error {
+		w := &archive{zip: zip.NewWriter(f), name: name}
+		w.add("data.pkl", text)
+		w.add(".format_version", []byte("1"))
+		w.add(".storage_alignment", []byte(strconv.Itoa(memory.Alignment)))
+		w.add("byteorder", []byte("little"))
+		for i, st := range s.list {
+			w.add("data/"+strconv.Itoa(i), st.Bytes()[:st.Size()])
+		}
+		w.add("version", []byte("3\n"))
+		if e := w.zip.Close(); w.err == nil {
+			w.err = e
+		}
+		return w.err
+	})
 	if err != nil {
 		return fmt.Errorf("torch.Save: %w", err)
 	}
-	defer func() {
-		if e := f.Close(); err == nil {
-			err = e
-		}
-	}()
-	w := &archive{zip: zip.NewWriter(f), name: name}
-	w.add("data.pkl", text)
-	w.add(".format_version", []byte("1"))
-	w.add(".storage_alignment", []byte(strconv.Itoa(memory.Alignment)))
-	w.add("byteorder", []byte("little"))
-	for i, st := range s.list {
-		w.add("data/"+strconv.Itoa(i), st.Bytes()[:st.Size()])
-	}
-	w.add("version", []byte("3\n"))
-	if e := w.zip.Close(); w.err == nil {
-		w.err = e
-	}
-	return w.err
+	return nil
 }
 
 // archive writes stored files whose data are aligned, as PyTorch maps them.

@@ -44,8 +44,8 @@ func dayOfJumps(frames int) string {
 		end := clock.Add(took)
 		event("E", end)
 		for _, kind := range []string{"compilation_metrics", "bwd_compilation_metrics"} {
-			fmt.Fprintf(&b, "%s{%q: {\"co_name\": \"f\", \"entire_frame_compile_time_s\": %f, \"duration_us\": %d, \"start_time_us\": %d}, %s}\n",
-				stamp, kind, took.Seconds(), took.Microseconds(), clock.UnixMicro(), id)
+			fmt.Fprintf(&b, "%s{%q: {\"co_name\": \"f\", \"entire_frame_compile_time_s\": %f, ", stamp, kind, took.Seconds())
+			fmt.Fprintf(&b, "\"duration_us\": %d, \"start_time_us\": %d}, %s}\n", took.Microseconds(), clock.UnixMicro(), id)
 		}
 	}
 	return b.String()
