@@ -81,6 +81,7 @@ var layers = []layer{
 	{3, "tracer/guard", "tracer/value tracer/host/... ops ops/sym torch logs"},
 	{3, "tracer/replay", "tracer/value tracer/guard tracer/host/... tracer/breaks graph/... ops ops/sym torch logs"},
 	{3, "tracer/eval", "tracer/value tracer/guard tracer/replay tracer/host/... tracer/breaks graph/... ops ops/sym torch logs"},
+	{3, "tracer/stop", "graph tracer/eval tracer/value tracer/host/... torch ops logs logs/ctl"},
 	{3, "tracer", "tracer/... graph/... ops ops/sym torch torch/compiler logs/... torch/compiler/modes"},
 	{3, "aot/...", "graph/... ops ops/sym torch logs/... aot/..."},
 	{3, "inductor/interp", "inductor/ir inductor/sched ops ops/sym"},

@@ -149,6 +149,7 @@ func (e *engine) compile(g *graph.Graph, r *tracer.Request, opt inductor.Options
 		return nil, err
 	}
 	x := newExecutable(prog)
+	x.watch, x.id = r.Watch, r.ID
 	e.set.register(x.prof)
 	runtime.AddCleanup(x, func(p *profile) { p.gone.Store(true) }, x.prof)
 	x.eager = g.Run

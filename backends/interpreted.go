@@ -27,7 +27,7 @@ func (x *executable) interpreted(in []torch.Value) []torch.Value {
 	kernels := func(st *plan.Step, slot int) {
 		for i, k := range st.Kernels {
 			start := time.Now()
-			interp.Run(k, env)
+			f.beside(st, i, func() { interp.Run(k, env) })
 			x.prof.since(slot+i, start) // an interpreter has the time for a clock
 		}
 	}
@@ -36,7 +36,7 @@ func (x *executable) interpreted(in []torch.Value) []torch.Value {
 		st := &x.prog.Steps[i]
 		if st.Extern != nil {
 			start := time.Now()
-			f.extern(st.Extern)
+			f.beside(st, 0, func() { f.extern(st.Extern) })
 			x.prof.since(x.prof.at[i], start)
 			continue
 		}

@@ -15,6 +15,12 @@ import (
 // product whose weight is packed once.
 func timedProgram(t *testing.T, cfg Config) (*Set, tracer.Runnable, []torch.Value) {
 	t.Helper()
+	return timedProgramWith(t, cfg, nil)
+}
+
+// timedProgramWith is timedProgram with a debugger.
+func timedProgramWith(t *testing.T, cfg Config, watch tracer.KernelWatch) (*Set, tracer.Runnable, []torch.Value) {
+	t.Helper()
 	g := newTestGraph("timed")
 	x := g.input(filled(ops.Float32, 1, 1<<20))
 	s := g.input(filled(ops.Float32, 2, 16, 16))
@@ -27,7 +33,7 @@ func timedProgram(t *testing.T, cfg Config) (*Set, tracer.Runnable, []torch.Valu
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := b.Compile(&tracer.Request{Module: m, Example: g.in})
+	run, err := b.Compile(&tracer.Request{Module: m, Example: g.in, Watch: watch})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,9 +10,11 @@ import (
 
 	"tcdbg/inductor"
 	"tcdbg/inductor/plan"
+	"tcdbg/logs"
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
 	"tcdbg/torch"
+	"tcdbg/tracer"
 )
 
 // executable is a program that can be called. Calls may overlap: all that a call
@@ -29,6 +31,8 @@ type executable struct {
 	packed atomic.Pointer[packedSet]
 	pack   sync.Mutex
 	prof   *profile
+	watch  tracer.KernelWatch // a debugger; nil without
+	id     logs.CompileID
 }
 
 // shape is a buffer's layout in numbers.
@@ -129,6 +133,12 @@ func (x *executable) run(in []torch.Value) []torch.Value {
 func (f *frame) steps(in []torch.Value) {
 	f.time(f.x.prof.begin())
 	f.prologue(in)
+	if w := f.x.watch; w != nil && w.Kernels() {
+		f.watched()
+		f.x.prof.end()
+		f.verify(in)
+		return
+	}
 	for i := range f.x.prog.Steps {
 		st := &f.x.prog.Steps[i]
 		if st.Extern != nil {

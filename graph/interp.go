@@ -15,6 +15,13 @@ func (g *Graph) Run(inputs []torch.Value) []torch.Value { return g.run(inputs, r
 // RunUntaped is Run without recording gradients.
 func (g *Graph) RunUntaped(inputs []torch.Value) []torch.Value { return g.run(inputs, unrecorded) }
 
+// RunWatched is RunUntaped that calls each for every call node with its value and those of
+// its inputs.
+func (g *Graph) RunWatched(inputs []torch.Value, each func(n *Node, value any, inputs []any)) []torch.Value {
+	in := &interp{env: make(map[*Node]any, g.count), syms: map[*sym.Symbol]int64{}, taping: unrecorded, each: each}
+	return g.runIn(in, inputs)
+}
+
 // taping is what the calls of a run are to the tape.
 type taping uint8
 
@@ -30,7 +37,10 @@ func (g *Graph) run(inputs []torch.Value, t taping) []torch.Value {
 
 // runWith runs g with the symbols' values that are known; it adds those of its inputs.
 func (g *Graph) runWith(inputs []torch.Value, syms map[*sym.Symbol]int64, t taping) []torch.Value {
-	in := &interp{env: make(map[*Node]any, g.count), syms: syms, taping: t}
+	return g.runIn(&interp{env: make(map[*Node]any, g.count), syms: syms, taping: t}, inputs)
+}
+
+func (g *Graph) runIn(in *interp, inputs []torch.Value) []torch.Value {
 	last := g.lastUses()
 	i := 0
 	for n := g.first; n != nil; n = n.next {
@@ -46,6 +56,13 @@ func (g *Graph) runWith(inputs []torch.Value, syms map[*sym.Symbol]int64, t tapi
 			return in.outputs(n)
 		default:
 			in.env[n] = in.call(n)
+			if in.each != nil {
+				var args []any
+				for _, a := range n.Inputs() {
+					args = append(args, in.env[a])
+				}
+				in.each(n, in.env[n], args)
+			}
 		}
 		for _, d := range last[n] {
 			delete(in.env, d)
@@ -59,6 +76,7 @@ type interp struct {
 	syms map[*sym.Symbol]int64
 
 	taping taping
+	each   func(n *Node, value any, inputs []any) // of RunWatched
 }
 
 // bind reads the values of the symbols that a placeholder carries.

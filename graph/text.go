@@ -58,6 +58,19 @@ func (g *Graph) writeCode(sb *strings.Builder, class, indent string, pair int) {
 	}
 }
 
+// Lines are the nodes, a line each.
+func (g *Graph) Lines() []string {
+	var out []string
+	for n := g.first; n != nil; n = n.next {
+		if n.Kind == Placeholder {
+			out = append(out, n.Name+": \""+typeText(n.Meta)+"\"")
+			continue
+		}
+		out = append(out, g.line(n, nil, 0))
+	}
+	return out
+}
+
 func (g *Graph) line(n *Node, dead []*Node, pair int) string {
 	if n.Kind == Output && pair > 0 {
 		return "return (" + tupleText([]ops.Arg{tuple(n.Args[:pair]), tuple(n.Args[pair:])}) + ")"

@@ -17,6 +17,7 @@ import (
 	"tcdbg/logs"
 	"tcdbg/torch"
 	"tcdbg/tracer/replay"
+	"tcdbg/tracer/stop"
 )
 
 // Request is one graph to compile.
@@ -29,7 +30,23 @@ type Request struct {
 	// Changing are the sources of inputs that are no parameters, whatever they look
 	// like: what is computed of them alone must run in every call.
 	Changing map[string]bool
+	// Watch, where set, is told of the kernels that a backend has made as they run.
+	Watch KernelWatch
 }
+
+// KernelWatch is a debugger.
+type KernelWatch interface {
+	// Kernels reports whether Before and After are to be called.
+	Kernels() bool
+	BeforeKernel(*KernelRun)
+	AfterKernel(*KernelRun)
+}
+
+// KernelRun is one run of a kernel.
+type KernelRun = stop.Kernel
+
+// KernelTensor is a buffer that a kernel reads or writes.
+type KernelTensor = stop.KernelTensor
 
 // Runnable is a compiled graph.
 type Runnable = replay.Runnable

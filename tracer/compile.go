@@ -11,6 +11,7 @@ import (
 	"tcdbg/tracer/guard"
 	"tcdbg/tracer/host"
 	"tcdbg/tracer/replay"
+	"tcdbg/tracer/stop"
 )
 
 // This file makes a cache entry: it has the frames traced, hands the graph to the
@@ -27,6 +28,9 @@ func (c *Compiled) compile(th *host.Thread, fc *frameCache, frames []*host.Frame
 	id := logs.CompileID{Frame: fc.id, Compile: len(old)}
 	if !c.mayCompile(fc) || len(old) > 0 && !c.miss(th, fc, frames, id) {
 		return nil, nil
+	}
+	if c.t.cfg.Stops.Wants(logs.StopFrame) {
+		c.t.cfg.Stops.At(stop.Event{Kind: logs.StopFrame, Thread: th, Compiled: fc.name, Compile: spell(id)})
 	}
 	tr, rec, entry := c.trace(th, fc, frames, &id)
 	entry.ID = id
@@ -53,9 +57,11 @@ func (c *Compiled) trace(
 	for {
 		tr := eval.New(c.t.env, eval.Start{
 			Thread: th, Frames: frames, ID: *id, Dynamic: fc.dynamic, AllDynamic: c.opts.dynamic == dynamicAlways, Avoid: avoid,
+			Watch: c.t.watcher(fc.name, *id),
 		})
 		rec := c.t.begin(c, tr, fc, *id)
 		entry, again := tr.Evaluate()
+		c.t.traceEnded(tr, entry)
 		if entry != nil {
 			return tr, rec, entry
 		}
@@ -80,12 +86,12 @@ func (c *Compiled) build(tr *eval.Trace, entry *replay.Entry, rec *recorder) err
 	rec.captured(tr, m)
 	r := &Request{
 		ID: entry.ID, Module: m, Example: entry.Values(tr.Entry, nil), Mode: c.opts.mode, Log: c.t.sink,
-		Changing: tr.Changing(c.setFields()),
+		Changing: tr.Changing(c.setFields()), Watch: c.t.kernelWatch(),
 	}
 	run, plan, err := compileWith(c.t.backendFor(c.opts), r)
 	if err != nil {
 		return fmt.Errorf("backend %s failed on graph %s: %w", c.opts.backendName(), entry.Graph.Name, err)
 	}
-	entry.Run, entry.Plan = run, plan
+	entry.Run, entry.Plan = c.t.watchRuns(entry, run, plan)
 	return nil
 }

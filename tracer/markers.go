@@ -182,7 +182,7 @@ func (t *Tracer) compileModule(typ types.Type, p unsafe.Pointer, opts options) {
 	} else if len(path) == 1 {
 		refuse(fmt.Sprintf("%s is not a pointer: a copy of it has no code of its own; pass net.Forward", value.TypeName(typ)))
 	}
-	fn := t.prog.SSA.FuncValue(sel.Obj().(*types.Func))
+	fn := t.prog.FuncValue(sel.Obj().(*types.Func))
 	switch {
 	case recv == nil:
 		refuse("the argument is nil")

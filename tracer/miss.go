@@ -68,7 +68,7 @@ func (r *recorder) limitReached(reasons []string) {
 func (c *Compiled) miss(th *host.Thread, fc *frameCache, frames []*host.Frame, id logs.CompileID) bool {
 	old := fc.list()
 	limit := len(old) >= c.opts.limit
-	c.t.safePoint("recompile", th.Top())
+	c.stopAtMiss(th, frames, id, old)
 	c.t.logMiss(fc, id, frames, old, limit)
 	c.learnDynamic(th, fc, frames, old)
 	if !limit {

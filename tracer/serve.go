@@ -90,16 +90,18 @@ func (c *Compiled) serve(th *host.Thread, tu *replay.Turns) bool {
 			return false
 		}
 		start := time.Now()
-		returned := entry.Execute(th, frames, a, tu)
+		returned := c.execute(th, entry, frames, a, tu)
 		fc.nanos.Add(int64(time.Since(start)))
 		a.Release()
 		if returned {
 			return true
 		}
 		last = entry
-		c.t.safePoint("break", th.Top())
+		c.stopAtBreak(th, entry)
 		before, left := th.Counted, time.Now()
+		top, pc := th.Top(), th.Top().PC
 		c.stepOver(th)
+		th.Ran(top, pc)
 		more := c.seek(th, base)
 		fc.leave(th.Counted - before)
 		if hit { // a first call traces and compiles what it calls
@@ -159,13 +161,17 @@ func framesFrom(th *host.Thread, base int, old []*host.Frame) []*host.Frame {
 func (c *Compiled) seek(th *host.Thread, base int) bool {
 	for th.Depth() >= base {
 		f := th.Top()
+		in, isCall := f.Instr().(*ssa.Call)
+		if isCall && c.t.beginsTensorWork(in) && !eval.TakesData(f, in) && !underDeferred(th, base) {
+			return true
+		}
+		th.Trap()
 		switch in := f.Instr().(type) {
 		case *ssa.Call:
-			if c.t.beginsTensorWork(in) && !eval.TakesData(f, in) && !underDeferred(th, base) {
-				return true
-			}
 			if !c.t.entersPlainly(f, &in.Call) {
+				pc := f.PC
 				c.stepOver(th)
+				th.Ran(f, pc)
 				continue
 			}
 		case *ssa.RunDefers, *ssa.Panic:

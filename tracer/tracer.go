@@ -8,6 +8,7 @@ import (
 	"tcdbg/torch"
 	"tcdbg/tracer/eval"
 	"tcdbg/tracer/host"
+	"tcdbg/tracer/stop"
 	"tcdbg/tracer/value"
 )
 
@@ -29,9 +30,8 @@ type Config struct {
 	Note func(text string)
 	// Steps is how finely traces are logged, step by step.
 	Steps eval.StepLog
-	// Safe, where set, is called at safe points; it may block (pause). kind is
-	// frame, break or recompile.
-	Safe func(kind string, where func() logs.Pos)
+	// Stops, where set, stops the program.
+	Stops *stop.Debugger
 
 	// Of a trial: what replaces the program's options; what gets each outermost call of a
 	// compiled function at its end, and each size that was marked.
@@ -86,6 +86,11 @@ func New(prog *host.Program, cfg Config) *Tracer {
 	return t
 }
 
+// IsOperator reports whether a function of that full name is a tensor operator.
+func IsOperator(name string) bool { return eval.IsOperator(operatorNames(), name) }
+
+var operatorNames = sync.OnceValue(torch.Bindings)
+
 // Install adds the tracer's intrinsics and its call hook to the host's
 // configuration, before host.New.
 func (t *Tracer) Install(cfg *host.Config) {
@@ -126,17 +131,13 @@ func (t *Tracer) onCall(th *host.Thread, f *host.Frame, cl *host.Closure) bool {
 	if f.Deferred() { // only the host knows what follows a deferred call
 		return false
 	}
-	t.safePoint("frame", f)
+	if t.cfg.Stops.Wants(logs.StopCall) {
+		t.cfg.Stops.At(stop.Event{Kind: logs.StopCall, Thread: th, Frame: f, Compiled: c.name()})
+	}
 	if t.cfg.Called != nil {
 		return t.watch(c, th, f)
 	}
 	return c.run(th, f)
-}
-
-func (t *Tracer) safePoint(kind string, f *host.Frame) {
-	if t.cfg.Safe != nil {
-		t.cfg.Safe(kind, func() logs.Pos { return eval.PosOf(t.prog, f) })
-	}
 }
 
 func (t *Tracer) nextFrame() int { return int(t.frames.Add(1)) - 1 }

@@ -19,6 +19,7 @@ import (
 	"tcdbg/tracer"
 	"tcdbg/tracer/eval"
 	"tcdbg/tracer/host"
+	"tcdbg/tracer/stop"
 )
 
 // This file is the engine process: it loads the program, runs it, and writes
@@ -104,11 +105,7 @@ func runEngine(cfg EngineConfig) int {
 		Tcdbg: Version, Program: programName(cfg.Paths), Args: cfg.Args,
 		Go: runtime.Version(), CPU: cpuName(), PID: os.Getpid(),
 	}))
-	gate := NewGate(sink, cfg.Options.Pause)
-	if cfg.Control != nil {
-		go listen(cfg.Control, gate)
-	}
-	exit := runProgram(cfg, sink, gate, stepsOf(set))
+	exit := runProgram(cfg, sink, stepsOf(set))
 	head, _, _ := strings.Cut(exit.Panic, "\n")
 	sink.Emit(logs.Artifact(logs.NoCompile, logs.State{State: "exited", Code: exit.Code, Text: head}))
 	if err := trace.Close(); err != nil {
@@ -137,7 +134,7 @@ func stepsOf(set logs.LogSet) eval.StepLog {
 }
 
 // runProgram loads the program and runs it in the host, under the tracer.
-func runProgram(cfg EngineConfig, sink logs.Sink, gate *Gate, steps eval.StepLog) host.Exit {
+func runProgram(cfg EngineConfig, sink logs.Sink, steps eval.StepLog) host.Exit {
 	overlay, err := cfg.Options.Trial.overlay()
 	var prog *host.Program
 	if err == nil {
@@ -147,9 +144,6 @@ func runProgram(cfg EngineConfig, sink logs.Sink, gate *Gate, steps eval.StepLog
 		fmt.Fprintln(cfg.Stderr, err)
 		return host.Exit{Code: ExitData}
 	}
-	gate.SafePoint("frame", programName(cfg.Paths), 1, func() logs.Pos {
-		return logs.Pos{File: programName(cfg.Paths), Line: 1, Func: "main"}
-	})
 	hc := host.Config{
 		Stdout: cfg.Stdout, Stderr: cfg.Stderr, Stdin: cfg.Stdin,
 		Args: append([]string{programName(cfg.Paths)}, cfg.Args...),
@@ -165,8 +159,15 @@ func runProgram(cfg EngineConfig, sink logs.Sink, gate *Gate, steps eval.StepLog
 	}
 	defer trial.end(false)
 	set := backends.NewSet(bc)
+	var stops *stop.Debugger
+	if cfg.Control != nil {
+		stops = stop.New(stop.Config{
+			Prog: prog, Sink: sink, PID: os.Getpid(), Paused: cfg.Options.Pause, Operator: tracer.IsOperator,
+		})
+		stops.Install(&hc)
+	}
 	tc := tracer.Config{
-		Sink: sink, Backend: set.Get, DefaultBackend: os.Getenv("TCDBG_BACKEND"), Safe: safePoints(gate), Steps: steps,
+		Sink: sink, Backend: set.Get, DefaultBackend: os.Getenv("TCDBG_BACKEND"), Stops: stops, Steps: steps,
 		KernelTimes: set.KernelTimes, Note: set.Note,
 	}
 	trial.configure(&tc)
@@ -175,20 +176,13 @@ func runProgram(cfg EngineConfig, sink logs.Sink, gate *Gate, steps eval.StepLog
 	in := host.New(prog, hc)
 	tr.Attach(in)
 	trial.attach(in)
-	stop := tr.Start()
-	defer stop()
-	return in.Run()
-}
-
-// safePoints lets the gate stop the tracer; the place of the program is asked
-// only when the gate is armed.
-func safePoints(g *Gate) func(kind string, where func() logs.Pos) {
-	return func(kind string, where func() logs.Pos) {
-		if g.Armed() {
-			p := where()
-			g.SafePoint(kind, p.File, p.Line, func() logs.Pos { return p })
-		}
+	defer tr.Start()()
+	if stops != nil {
+		stops.Attach(in)
+		go listen(cfg.Control, stops)
+		stops.Start()
 	}
+	return in.Run()
 }
 
 // cpuName is the processor as the system names it; its architecture where the
@@ -219,9 +213,9 @@ func programName(paths []string) string {
 
 // listen carries out the viewer's commands until the channel ends, and the
 // process with it.
-func listen(control io.Reader, g *Gate) {
-	_ = ctl.Receive(control, g.Command)
-	if g.Left() {
+func listen(control io.Reader, d *stop.Debugger) {
+	_ = ctl.Receive(control, d.Command)
+	if d.Left() {
 		return
 	}
 	if pid := os.Getpid(); syscall.Getpgrp() == pid { // under the screens

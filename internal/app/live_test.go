@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tcdbg/explain"
+	"tcdbg/logs"
 	"tcdbg/logs/ctl"
 )
 
@@ -141,6 +142,63 @@ func TestPauseContinue(t *testing.T) {
 	if err := os.WriteFile(gate, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
+	<-f.now().done
+	if e := f.Run().Ended; e != "exit 0" {
+		t.Errorf("ended: %q", e)
+	}
+}
+
+// A breakpoint that is set from the screen stops the program before a generated kernel
+// runs, with its inputs; the record is read from the trace.
+func TestStopAtKernel(t *testing.T) {
+	needCompiler(t)
+	t.Setenv(asProgram, "1")
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	gate := filepath.Join(t.TempDir(), "go-on")
+	if err := os.WriteFile(gate, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r, err := newRun("run", []string{program(t, compiled)}, []string{gate}, Options{Pause: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &feed{title: "model.go", exportDir: r.Path}
+	if err := f.startChild(r, func(in, out, errs *os.File) (*child, error) { return startEngine(r, in, out, errs, true) },
+		false); err != nil {
+		t.Fatal(err)
+	}
+	standing := func(kind logs.StopKind) (stop *logs.Stop) {
+		until(t, f, "a stop: "+string(kind), func(r *explain.Report) bool {
+			s := r.Session.Standing()
+			if len(s) == 0 || s[len(s)-1].Kind != kind {
+				return false
+			}
+			stop = s[len(s)-1].Load()
+			return true
+		})
+		return stop
+	}
+	send := func(c ctl.Command) {
+		t.Helper()
+		if err := f.Send(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	standing(logs.StopStart)
+	send(ctl.Command{Verb: ctl.Break, Arg: "kernel", Point: 1})
+	send(ctl.Command{Verb: ctl.Continue})
+	s := standing(logs.StopKernel)
+	if s.Compiled != "bar" || s.Where.Func != "bar" || !strings.Contains(s.Reason, "kernel ") || len(s.Symbolic) < 2 || s.Point != 1 {
+		t.Errorf("%+v", s)
+	}
+	if in := s.Symbolic[0]; in.Tensor == nil || strings.Join(in.Tensor.Shape, " ") != "10" || in.Tensor.Min != "1" {
+		t.Errorf("the kernel's input is %+v", in)
+	}
+	if len(s.Stack) != 2 || s.Stack[1].Func != "main" {
+		t.Errorf("the stack is %+v", s.Stack)
+	}
+	send(ctl.Command{Verb: ctl.Leave})
 	<-f.now().done
 	if e := f.Run().Ended; e != "exit 0" {
 		t.Errorf("ended: %q", e)

@@ -13,68 +13,7 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"tcdbg/logs"
-	"tcdbg/logs/ctl"
 )
-
-// notes is a sink that keeps the states.
-type notes struct{ ch chan logs.Out }
-
-func (n notes) Emit(o logs.Out)          { n.ch <- o }
-func (n notes) Stack(s []logs.Frame) any { return s }
-func (n notes) next(t *testing.T) string { t.Helper(); return string((<-n.ch).Payload) }
-func here(line int) func() logs.Pos {
-	return func() logs.Pos { return logs.Pos{File: "m.go", Line: line} }
-}
-
-func wants(t *testing.T, got, part string) {
-	t.Helper()
-	if !strings.Contains(got, part) {
-		t.Errorf("%s lacks %s", got, part)
-	}
-}
-
-// The gate stops the program at safe points only, steps one, continues, and
-// answers each command with its id.
-func TestGate(t *testing.T) {
-	n := notes{make(chan logs.Out, 16)}
-	g := NewGate(n, true)
-	points := make(chan int)
-	go func() {
-		for line := range points {
-			g.SafePoint("frame", "m.go", line, here(line))
-			n.ch <- logs.Out{Payload: []byte("passed")}
-		}
-	}()
-	points <- 1
-	wants(t, n.next(t), `"state":"paused"`)
-	g.Command(ctl.Command{ID: 1, Verb: ctl.Step})
-	wants(t, n.next(t), "passed")
-	points <- 2
-	got := n.next(t)
-	wants(t, got, `"command":1`)
-	wants(t, got, `"line":2`)
-	g.Command(ctl.Command{ID: 2, Verb: ctl.Continue})
-	a, b := n.next(t), n.next(t)
-	wants(t, a+b, `"command":2`)
-	wants(t, a+b, "passed")
-	points <- 3
-	wants(t, n.next(t), "passed")
-	g.Command(ctl.Command{ID: 3, Verb: ctl.Break, Arg: "m.go:5"})
-	wants(t, n.next(t), `"command":3`)
-	points <- 4
-	wants(t, n.next(t), "passed")
-	points <- 5
-	wants(t, n.next(t), `"line":5`)
-	g.Command(ctl.Command{ID: 4, Verb: ctl.Continue})
-	_, _ = n.next(t), n.next(t)
-	g.Command(ctl.Command{ID: 5, Verb: ctl.Break, Arg: "nonsense"})
-	wants(t, n.next(t), "FILE:LINE")
-	g.Command(ctl.Command{ID: 6, Verb: "dance"})
-	wants(t, n.next(t), "unknown command")
-	close(points)
-}
 
 // A kernel fault's page becomes one line that names graph and kernel, with
 // exit code 70; names are made safe to print.

@@ -34,6 +34,14 @@ type Start struct {
 	Dynamic    map[string]map[int]bool // source name -> dimensions to make symbolic
 	AllDynamic bool                    // make all sizes and numbers symbolic
 	Avoid      Avoided
+	Watch      Watcher // a debugger; nil without
+}
+
+// Watcher stops traces.
+type Watcher interface {
+	// Traces reports whether Traced is to be called before each instruction.
+	Traces() bool
+	Traced(tr *Trace)
 }
 
 // Avoided are calls and loops before which a trace has to break, each with what
@@ -86,6 +94,25 @@ func newCapture(fs *frames, gs *guard.Set, entry *guard.Addresses, s Start) *cap
 	c.Graph = graph.New("graph", c.Shapes)
 	c.Shapes.Site = func() any { return fs.userPos() }
 	return c
+}
+
+// Frame is the frame whose instruction is being evaluated.
+func (fs *frames) Frame() *host.Frame { return fs.th.Top() }
+
+// Region is the real frame that called those of the trace, nil for none.
+func (fs *frames) Region() *host.Frame { return fs.base[0].Caller }
+
+// Symbol is the symbolic number in a register of the top frame, "" for others.
+func (fs *frames) Symbol(v ssa.Value) string {
+	n := fs.top().tracked[v]
+	switch {
+	case n == nil:
+	case n.Size != nil:
+		return n.Size.String()
+	case n.Expr != nil && n.Src == nil:
+		return n.Expr.String()
+	}
+	return ""
 }
 
 // Evaluate traces the frames to the cache entry that the trace leaves behind. Where the

@@ -128,3 +128,7 @@ func (l *liveness) around(in ssa.Instruction, skip int) liveSet {
 	}
 	panic("tracer: instruction is not in its block")
 }
+
+// IsLive reports whether a frame that is about to run an instruction still needs v: only
+// such registers are there after compiled code.
+func IsLive(in ssa.Instruction, v ssa.Value) bool { return livenessOf(in.Parent()).at(in)[v] }

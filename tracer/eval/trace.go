@@ -194,6 +194,9 @@ func (tr *Trace) run() (s *stop) {
 		if tr.env.Steps != StepNone {
 			tr.logStep()
 		}
+		if tr.Watch != nil && tr.Watch.Traces() {
+			tr.Watch.Traced(tr)
+		}
 		if s := tr.step(); s != nil {
 			return s
 		}

@@ -219,13 +219,19 @@ func (in *Interp) methodOf(ti *typeInfo, name string, pkg *types.Package) *metho
 }
 
 func findMethod(in *Interp, ti *typeInfo, name string, pkg *types.Package) *method {
-	sel := in.Prog.SSA.MethodSets.MethodSet(ti.T).Lookup(pkg, name)
-	if sel == nil {
-		return nil
-	}
-	fn := in.Prog.SSA.MethodValue(sel)
+	fn := in.Prog.methodValue(ti.T, name, pkg)
 	if fn == nil {
 		return nil
 	}
 	return &method{fn: fn, sig: fn.Signature, b: in.bind(fn)}
+}
+
+func (p *Program) methodValue(t types.Type, name string, pkg *types.Package) *ssa.Function {
+	p.ssaMu.RLock()
+	defer p.ssaMu.RUnlock()
+	sel := p.SSA.MethodSets.MethodSet(t).Lookup(pkg, name)
+	if sel == nil {
+		return nil
+	}
+	return p.SSA.MethodValue(sel)
 }

@@ -1,14 +1,18 @@
 package host
 
 import (
+	"context"
 	"go/types"
+	"sync"
 	"sync/atomic"
+	"time"
 	"unsafe"
 )
 
-// This file counts what native code calls back. The functions that it is given run
-// on threads of their own (see [Interp.nativeCall]); what Config.Counted names
-// there is counted for the thread that called the native code.
+// This file is what native code calls back. The functions that it is given run on threads
+// of their own (see [Interp.nativeCall]); what Config.Counted names there is counted for
+// the thread that called the native code. Where native code starts a goroutine to run one,
+// nobody there recovers: a panic ends the program as its own goroutine's does.
 
 // functionArgs are the arguments of a call of a native function that are func
 // values, the receiver being argument 0 of a method.
@@ -57,5 +61,39 @@ func (b *builder) withCallbacks(c invocation, sig *types.Signature, args []ref, 
 		th.native(c, f, th.argv[base:], unsafe.Add(f.fp, d))
 		th.popArgs(base)
 		return th.top
+	}
+}
+
+func addStarted(m map[string]Intrinsic) {
+	m["(*sync.WaitGroup).Go"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, _ unsafe.Pointer) {
+		wg, f := arg[*sync.WaitGroup](a, 0), arg[func()](a, 1)
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			th.In.started(f)()
+		}()
+	}
+	m["time.AfterFunc"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
+		put(r, time.AfterFunc(arg[time.Duration](a, 0), th.In.started(arg[func()](a, 1))))
+	}
+	m["context.AfterFunc"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
+		put(r, context.AfterFunc(arg[context.Context](a, 0), th.In.started(arg[func()](a, 1))))
+	}
+}
+
+// started is f as a goroutine's function.
+func (in *Interp) started(f func()) func() {
+	return func() {
+		in.live.Add(1)
+		defer in.live.Add(-1)
+		defer func() {
+			r := recover()
+			if p, ok := r.(*nativePanic); ok {
+				in.die(p.rec)
+			} else if r != nil {
+				panic(r)
+			}
+		}()
+		f()
 	}
 }

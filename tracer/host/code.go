@@ -42,6 +42,8 @@ type Code struct {
 	recover int      // pc of the recover block, -1 without
 	// compiled are the receivers for which the method is compiled; nil without any.
 	compiled atomic.Pointer[map[unsafe.Pointer]*Closure]
+	// trapped are the plain operations of fast that have a trap; nil without any.
+	trapped atomic.Pointer[map[int]op]
 
 	layout   reflect.Type
 	nptrs    int // pointer registers at the start
@@ -89,7 +91,7 @@ func (c *Code) compile() {
 	if c.Fn.Recover != nil {
 		c.recover = c.blocks[c.Fn.Recover.Index]
 	}
-	c.ready.Store(true)
+	c.in.traps.born(c)
 }
 
 // number gives each instruction its pc. The recover block is not in Blocks.

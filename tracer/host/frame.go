@@ -3,6 +3,7 @@ package host
 import (
 	"go/types"
 	"reflect"
+	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/tools/go/ssa"
@@ -27,11 +28,36 @@ type Frame struct {
 	private   bool // of Clone: not pooled
 	heapVars  bool // locals whose address is taken live on the heap
 	recovered bool // a deferred call recovered: leave by the Recover block
+	rebuilt   Rebuilt
 	defers    *deferred
 	deferFor  *Frame    // frame whose deferred call this is
 	panicking *panicRec // the panic that runs this frame's deferred calls
 	next      *Frame    // in the pool
 }
+
+// Rebuilt tells which registers of a frame hold what the program would have stored in
+// them: compiled code that breaks restores those that are still needed.
+type Rebuilt uint8
+
+const (
+	asRun       Rebuilt = iota // all
+	RebuiltHere                // those that are live, and the parameters
+	RebuiltNew                 // those that are live
+)
+
+// SetRebuilt says that compiled code has put f into its state.
+func (f *Frame) SetRebuilt(r Rebuilt) {
+	if f.rebuilt == RebuiltNew {
+		r = RebuiltNew
+	}
+	f.rare, f.rebuilt = true, r
+}
+
+// Rebuilt is what [Frame.SetRebuilt] was told of this activation.
+func (f *Frame) Rebuilt() Rebuilt { return f.rebuilt }
+
+// Thread is the thread that f is on.
+func (f *Frame) Thread() *Thread { return f.th }
 
 // Thread is one goroutine of the program: a stack of frames.
 type Thread struct {
@@ -51,6 +77,9 @@ type Thread struct {
 	barrier   *Frame
 	cur       *panicRec // the latest panic in progress
 	unwinding bool
+	callback  bool        // called by native code, which may catch its panics
+	limited   bool        // of CallLimited
+	abort     atomic.Bool // a limited thread is to end
 }
 
 // maxDepth is where a stack counts as overflown.
@@ -125,7 +154,7 @@ func (th *Thread) pop() *Frame {
 }
 
 func (f *Frame) clearRare() {
-	f.rare, f.recovered = false, false
+	f.rare, f.recovered, f.rebuilt = false, false, asRun
 	f.defers, f.deferFor, f.panicking = nil, nil, nil
 }
 
@@ -178,7 +207,8 @@ func (f *Frame) Result() unsafe.Pointer { return f.retp }
 // Pointers to local variables that live in the frame point into the copy.
 func (f *Frame) Clone() *Frame {
 	c := f.Code
-	g := &Frame{Code: c, PC: f.PC, pred: f.pred, private: true, rare: true, heapVars: true, recovered: f.recovered}
+	g := &Frame{Code: c, PC: f.PC, pred: f.pred, private: true, rare: true, heapVars: true, recovered: f.recovered,
+		rebuilt: f.rebuilt}
 	g.fp = c.newRegisters()
 	src, dst := reflect.NewAt(c.layout, f.fp).Elem(), reflect.NewAt(c.layout, g.fp).Elem()
 	dst.Set(src)

@@ -30,6 +30,9 @@ type Config struct {
 	// Counted, where set, names the native functions whose calls Thread.Counted
 	// counts.
 	Counted func(name string) bool
+	// Raised, where set, is called before the frames of a panic that nobody catches are
+	// unwound; see [Raised]. It may block.
+	Raised func(r Raised)
 }
 
 // Interp runs one program.
@@ -42,6 +45,7 @@ type Interp struct {
 	generics   genericTable
 	files      stdFiles
 	places     places
+	traps      traps
 
 	codes      sync.Map // *ssa.Function to *Code
 	nextCode   atomic.Int32
@@ -54,6 +58,10 @@ type Interp struct {
 	nativeImpl sync.Map // implKey to bool
 	interfaces sync.Map // reflect.Type to whether it holds interfaces of the program
 	threads    sync.Pool
+
+	main    atomic.Pointer[string] // what the run time calls the goroutine of main
+	running sync.Map               // goroutine -> *Thread, see ThreadOf
+	live    atomic.Int64           // goroutines that the program has started
 
 	exit chan Exit
 	once sync.Once
@@ -101,6 +109,9 @@ func (in *Interp) Run() Exit {
 }
 
 func (in *Interp) runMain(th *Thread) {
+	id := goroutineID()
+	in.main.Store(&id)
+	defer in.runs(th)()
 	defer func() {
 		r := recover()
 		if r == nil {
@@ -131,6 +142,7 @@ func (in *Interp) end(e Exit) {
 
 // die ends the program after an uncaught panic.
 func (in *Interp) die(p *panicRec) {
+	raisedTooLate(in, p)
 	text := p.text(in) + "\n" + stackText(in, p.stack)
 	in.once.Do(func() {
 		_, _ = io.WriteString(in.Config.Stderr, text)

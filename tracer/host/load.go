@@ -52,6 +52,7 @@ type Program struct {
 	embedded map[string]bool                 // those that are in the binary
 	pkgs     map[string]*types.Package       // all packages by path
 	wrappers map[*ssa.Function]*ssa.Function // of functions of torch, see wrapper.go
+	ssaMu    sync.RWMutex                    // of SSA, once the program runs
 	mu       sync.Mutex
 	texts    map[string][]string // lines by file
 	files    map[string][]byte   // sources that are in no folder
@@ -199,16 +200,7 @@ func (l *loader) unit(path, dir string, files []sourceFile) *unit {
 	if len(l.errs) > broken {
 		return u
 	}
-	u.info = &types.Info{
-		Types:        map[ast.Expr]types.TypeAndValue{},
-		Defs:         map[*ast.Ident]types.Object{},
-		Uses:         map[*ast.Ident]types.Object{},
-		Implicits:    map[ast.Node]types.Object{},
-		Instances:    map[*ast.Ident]types.Instance{},
-		Scopes:       map[ast.Node]*types.Scope{},
-		Selections:   map[*ast.SelectorExpr]*types.Selection{},
-		FileVersions: map[*ast.File]string{},
-	}
+	u.info = NewInfo()
 	conf := types.Config{
 		Importer:  importFunc(func(p string) (*types.Package, error) { return l.importFrom(p, dir) }),
 		Sizes:     types.SizesFor("gc", runtime.GOARCH),
@@ -426,4 +418,36 @@ func (p *Program) StandardLibrary(fn *ssa.Function) bool {
 		fn = fn.Parent()
 	}
 	return fn.Pkg != nil && p.embedded[fn.Pkg.Pkg.Path()] && !inlined[fn.Pkg.Pkg.Path()]
+}
+
+// NewInfo is room for what the checker finds out and SSA needs.
+func NewInfo() *types.Info {
+	return &types.Info{
+		Types:        map[ast.Expr]types.TypeAndValue{},
+		Defs:         map[*ast.Ident]types.Object{},
+		Uses:         map[*ast.Ident]types.Object{},
+		Implicits:    map[ast.Node]types.Object{},
+		Instances:    map[*ast.Ident]types.Instance{},
+		Scopes:       map[ast.Node]*types.Scope{},
+		Selections:   map[*ast.SelectorExpr]*types.Selection{},
+		FileVersions: map[*ast.File]string{},
+	}
+}
+
+// WithSSA calls f while nobody else changes p.SSA or reads what may change of it: packages
+// that are made while the program runs.
+func (p *Program) WithSSA(f func(*ssa.Program)) {
+	p.ssaMu.Lock()
+	defer p.ssaMu.Unlock()
+	f(p.SSA)
+}
+
+// FromSource reports whether the package of that path is run from source.
+func (p *Program) FromSource(path string) bool { return p.source[path] }
+
+// FuncValue is the function of a declared function or method, nil where it is unknown.
+func (p *Program) FuncValue(fn *types.Func) *ssa.Function {
+	p.ssaMu.RLock()
+	defer p.ssaMu.RUnlock()
+	return p.SSA.FuncValue(fn)
 }

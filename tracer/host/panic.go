@@ -22,6 +22,7 @@ type panicRec struct {
 	recovered bool
 	aborted   bool
 	segv      bool
+	raised    bool // Config.Raised was told
 	stack     []stackEntry
 }
 
@@ -69,7 +70,9 @@ func (th *Thread) caught(r any) {
 	case exitingPanic:
 		select {} // the program is ending; nothing of it runs any more
 	case stackOverflow:
-		th.In.fatal("stack overflow", th.stack())
+		if !th.limited {
+			th.In.fatal("stack overflow", th.stack())
+		}
 	}
 	p := &panicRec{prev: th.cur, stack: th.stack()}
 	switch r := r.(type) {
@@ -81,7 +84,10 @@ func (th *Thread) caught(r any) {
 		p.value, p.goexit, p.segv = r.rec.value, r.rec.goexit, r.rec.segv
 		p.stack = append(r.rec.stack, p.stack...)
 	case unsupported:
-		th.In.fatal(string(r), p.stack)
+		if !th.limited {
+			th.In.fatal(string(r), p.stack)
+		}
+		p.value = string(r)
 	default:
 		p.value = r
 		if e, ok := r.(runtime.Error); ok {
@@ -89,6 +95,7 @@ func (th *Thread) caught(r any) {
 		}
 	}
 	th.cur = p
+	th.raise(p)
 }
 
 // leaving is the panic with which a thread has ended: r is what its run raised.
@@ -353,4 +360,77 @@ func stackText(in *Interp, stack []stackEntry) string {
 		fmt.Fprintf(&b, "%s(...)\n\t%s:%d\n", goName(e.fn), absolute(pos.Filename), pos.Line)
 	}
 	return b.String()
+}
+
+// Raised is a panic of the program that nobody catches, told to a debugger.
+type Raised struct {
+	Value string // as Go prints it behind "panic: "
+	// Thread is the one that panics; the instruction before the PC of its top frame did it.
+	// It is nil where that was known only when the frames were gone: a deferred function, or
+	// compiled code that had called the program, could have recovered.
+	Thread *Thread
+	// At are the instructions of the stack, innermost first, also where the frames are gone.
+	At []ssa.Instruction
+}
+
+// raise tells of a panic that has just begun, if it is sure that nobody catches it.
+func (th *Thread) raise(p *panicRec) {
+	if th.In.Config.Raised == nil || p.goexit || th.scratch || th.callback || th.mayRecover() {
+		return
+	}
+	p.raised = true
+	th.In.Config.Raised(p.told(th))
+}
+
+// raisedTooLate tells of a panic that has ended the program without [Thread.raise].
+func raisedTooLate(in *Interp, p *panicRec) {
+	if in.Config.Raised != nil && !p.raised && !p.goexit {
+		p.raised = true
+		r := p.told(nil)
+		r.Value = strings.TrimSpace(strings.TrimPrefix(p.text(in), "panic: "))
+		in.Config.Raised(r)
+	}
+}
+
+func (p *panicRec) told(th *Thread) Raised {
+	r := Raised{Thread: th}
+	if th != nil {
+		r.Value = panicText(th.In, p.value)
+	}
+	for _, e := range p.stack {
+		r.At = append(r.At, e.in)
+	}
+	return r
+}
+
+// mayRecover reports whether a pending deferred call calls recover: whether it does so in
+// this run is not known before it runs.
+func (th *Thread) mayRecover() bool {
+	for f := th.top; f != nil; f = f.Caller {
+		for d := f.defers; d != nil; d = d.next {
+			if d.call.recover || d.call.b != nil && d.call.b.code != nil && recovers(d.call.b.code.Fn) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// recovers reports whether fn itself, or what a synthetic fn wraps, calls recover.
+func recovers(fn *ssa.Function) bool {
+	for _, b := range fn.Blocks {
+		for _, in := range b.Instrs {
+			c, ok := in.(ssa.CallInstruction)
+			if !ok {
+				continue
+			}
+			if blt, ok := c.Common().Value.(*ssa.Builtin); ok && blt.Name() == "recover" {
+				return true
+			}
+			if callee := c.Common().StaticCallee(); fn.Synthetic != "" && callee != nil && callee != fn && recovers(callee) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -32,7 +32,9 @@ func (th *Thread) run(stop, barrier *Frame, depth int) {
 }
 
 // loop is the interpreter's inner loop. depth is the depth of stop; single runs
-// the first instruction by itself.
+// the first instruction by itself. It reads operations that [Code.patch] may replace.
+//
+//go:norace
 func (th *Thread) loop(stop, barrier *Frame, depth int, single bool) (st status) {
 	argn := len(th.argv)
 	defer func() {
@@ -65,12 +67,28 @@ func (th *Thread) loop(stop, barrier *Frame, depth int, single bool) (st status)
 			return done
 		}
 	}
+	if th.limited {
+		th.slow(f, stop)
+		return done
+	}
 	for f != stop {
 		pc := f.PC
 		f.PC = pc + 1
 		f = f.Code.fast[pc](f)
 	}
 	return done
+}
+
+// slow is the inner loop of a thread that can be told to end.
+func (th *Thread) slow(f, stop *Frame) {
+	for f != stop {
+		if th.abort.CompareAndSwap(true, false) {
+			panic(goexitPanic{})
+		}
+		pc := f.PC
+		f.PC = pc + 1
+		f = f.Code.ops[pc](f)
+	}
 }
 
 // goexit runs the deferred calls of the frames above barrier where native code has
@@ -174,6 +192,7 @@ func (in *Interp) nativeCall(b *boundFunc, closure *Closure, free, args []unsafe
 
 // calledBack is nativeCall on the thread th.
 func (th *Thread) calledBack(b *boundFunc, closure *Closure, free, args []unsafe.Pointer, result unsafe.Pointer) {
+	th.callback = true
 	if closure != nil && closure.ran != nil {
 		before := th.Counted
 		defer func() { closure.ran.Add(th.Counted - before) }()
@@ -219,7 +238,10 @@ func (in *Interp) giveThread(th *Thread) {
 // goroutine runs a call as a goroutine of the program.
 func (in *Interp) goroutine(call invocation, args []unsafe.Pointer) {
 	th := in.newThread()
+	in.live.Add(1)
 	go func() {
+		defer in.live.Add(-1)
+		defer in.runs(th)()
 		defer th.base()
 		th.invoke(call, args, nil)
 	}()

@@ -227,17 +227,26 @@ func (p *Program) SourceLine(file string, line int) string {
 // previous instruction of its block, else the next one's. The head of a range loop
 // is at its for, else where its body begins, which is with the element.
 func (p *Program) Pos(in ssa.Instruction) token.Position {
+	pos := PosOf(in)
+	if !pos.IsValid() {
+		return token.Position{}
+	}
+	return p.Fset.Position(pos)
+}
+
+// PosOf is [Program.Pos] as the SSA has it.
+func PosOf(in ssa.Instruction) token.Pos {
 	if in.Pos().IsValid() {
-		return p.Fset.Position(in.Pos())
+		return in.Pos()
 	}
 	block := in.Block()
 	if block == nil {
-		return token.Position{}
+		return token.NoPos
 	}
 	if loop := rangeOf(in); loop != nil {
-		return p.Fset.Position(loop.For)
+		return loop.For
 	}
-	var before token.Pos
+	before := token.NoPos
 	seen := false
 	for _, other := range block.Instrs {
 		_, variable := other.(*ssa.Phi) // it is where the variable is declared
@@ -248,18 +257,18 @@ func (p *Program) Pos(in ssa.Instruction) token.Position {
 		case !seen:
 			before = other.Pos()
 		case !before.IsValid():
-			return p.Fset.Position(other.Pos())
+			return other.Pos()
 		}
 		if seen && before.IsValid() {
-			return p.Fset.Position(before)
+			return before
 		}
 	}
 	if strings.HasPrefix(block.Comment, "range") && len(block.Succs) > 0 {
 		for _, other := range block.Succs[0].Instrs {
 			if other.Pos().IsValid() {
-				return p.Fset.Position(other.Pos())
+				return other.Pos()
 			}
 		}
 	}
-	return p.Fset.Position(in.Parent().Pos())
+	return in.Parent().Pos()
 }

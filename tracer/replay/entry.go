@@ -55,6 +55,7 @@ type Entry struct {
 	Frames  []Frame // all frames after the cache entry, lowest first
 
 	Hits   atomic.Int64
+	Trail  any       // what a debugger keeps of the trace
 	makers sync.Pool // of *maker
 }
 
@@ -190,8 +191,10 @@ func (e *Entry) rebuild(th *host.Thread, frames []*host.Frame, m *run, commit fu
 		var fr *host.Frame
 		if i < e.Kept {
 			fr = frames[i]
+			fr.SetRebuilt(host.RebuiltHere)
 		} else {
 			fr = th.Push(f.Fn, frees[i], f.Call)
+			fr.SetRebuilt(host.RebuiltNew)
 		}
 		fr.PC = f.PC
 		for k, r := range f.Regs {
