@@ -155,13 +155,16 @@ func patchText(g *explain.BreakGroup) string {
 	if g.Lead.Code == breaks.GraphBreakCall {
 		return "remove the call that breaks the graph"
 	}
+	if g.Rewrite.Note != "" {
+		return "leave the marked line out of compiled calls"
+	}
 	last := g.Rewrite.Hunks[len(g.Rewrite.Hunks)-1]
 	for _, line := range last.Lines {
 		if added, ok := strings.CutPrefix(line, "+"); ok {
 			return "rewrite as: " + strings.TrimSpace(added)
 		}
 	}
-	return "leave the marked lines out of compiled calls"
+	return "remove the marked lines"
 }
 
 // causeRemedies adds what can be tried against a recompile.
@@ -356,6 +359,16 @@ func (r *Remedy) Place() string {
 		return ""
 	}
 	return fmt.Sprintf("%s:%d", filepath.Base(r.File), r.Hunks[0].Line)
+}
+
+// Covered says whether all that a remedy is for has another one in a set.
+func Covered(m *Remedy, set []*Remedy) bool {
+	for _, f := range m.Findings {
+		if f.Kind == "run" || !slices.ContainsFunc(set, func(o *Remedy) bool { return slices.Contains(o.Findings, f) }) {
+			return false
+		}
+	}
+	return len(m.Findings) > 0
 }
 
 // Contradict says whether two remedies give one switch two values.

@@ -190,7 +190,7 @@ func (l *Ledger) writeNotes(b *strings.Builder) {
 	if m != nil && m.Cut {
 		fmt.Fprintf(b, "Each trial was ended after %d calls, with 0 and without what would run at the program's exit.\n", l.Steps)
 	}
-	b.WriteString("Compiles begin with empty caches in every trial. Seeds: " + l.Seeds + ".\n")
+	b.WriteString(l.aboutCompiles() + " Seeds: " + l.Seeds + ".\n")
 	if c := l.comparedCalls(); c != "" {
 		b.WriteString(c + "\n")
 	}
@@ -200,6 +200,15 @@ func (l *Ledger) writeNotes(b *strings.Builder) {
 	if l.Stopped != "" {
 		b.WriteString("The trials were " + l.Stopped + ".\n")
 	}
+}
+
+// aboutCompiles says what the time of compiles is.
+func (l *Ledger) aboutCompiles() string {
+	if l.Go {
+		return "Every trial compiles with an empty cache."
+	}
+	return "Every trial compiles its graphs; C++ and Triton code that an earlier trial has built is not built again, so less " +
+		"compile time in a later one is no gain."
 }
 
 // comparedCalls says what the results of trials were compared in.

@@ -109,6 +109,24 @@ func startForeign(r *Run, argv, env []string, stdin, stdout, stderr *os.File, gr
 	return c, nil
 }
 
+// startForeignIn starts any command in a folder, in a group of its own, with more files
+// after the run's lock.
+func startForeignIn(r *Run, dir string, argv, env []string, extra []*os.File, std [3]*os.File) (*child, error) {
+	path, err := exec.LookPath(argv[0])
+	if err != nil {
+		return nil, failf(ExitNoFile, "cannot run %s: %s; is it installed and on PATH?", argv[0], reason(errors.Unwrap(err)))
+	}
+	cmd := exec.Command(path, argv[1:]...)
+	cmd.Args[0], cmd.Dir, cmd.Env = argv[0], dir, env
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = std[0], std[1], std[2]
+	cmd.ExtraFiles = append(r.shared(true), extra...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		return nil, failf(ExitNoFile, "cannot run %s: %s", argv[0], reason(err))
+	}
+	return &child{cmd: cmd, run: r, group: true}, nil
+}
+
 // shared is what a program under the screens inherits of its run: the lock, which
 // says that the run is alive after the viewer has gone.
 func (r *Run) shared(screens bool) []*os.File {

@@ -1,10 +1,84 @@
 package app
 
 import (
-	"errors"
+	"encoding/json"
+	"fmt"
 	"os"
+	"slices"
+	"strings"
+	"syscall"
+
+	"tcdbg/explain/remedy"
+	"tcdbg/internal/pyhook"
 )
 
-func (p *trialProgram) startPython(*Run, [3]*os.File) (*child, func(), error) {
-	return nil, nil, errors.New("PyTorch programs cannot be tried yet")
+// This file starts a Python program for a trial, with our module in it.
+
+// pythonTrial is what the module trial of internal/pyhook reads.
+type pythonTrial struct {
+	*TrialOptions
+	Switches []remedy.Switch `json:"switches"`
+	Alive    [2]uint64       `json:"alive"` // descriptor and inode of a pipe that ends with us
+}
+
+// Names in the folder of a Python trial.
+const (
+	hookFolder  = "hook"
+	trialConfig = "hook/trial.json"
+)
+
+// pipeFD is the pipe's descriptor in the program: the run's lock comes before it.
+const pipeFD = 4
+
+func (p *trialProgram) startPython(r *Run, files [3]*os.File) (c *child, done func(), err error) {
+	env, err := pyhook.Install(r.file(hookFolder), trialEnv(r, p.cache(), os.Environ()), "trial")
+	if err != nil {
+		return nil, nil, err
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, nil, fmt.Errorf("cannot make a pipe: %w", err)
+	}
+	defer read.Close()
+	st, err := read.Stat()
+	if err == nil {
+		o := r.Info.Engine.Trial
+		t := pythonTrial{o, o.Switches, [2]uint64{pipeFD, st.Sys().(*syscall.Stat_t).Ino}}
+		var text []byte
+		if text, err = json.Marshal(t); err == nil {
+			err = os.WriteFile(r.file(trialConfig), text, 0o600)
+		}
+	}
+	if err == nil {
+		c, err = startForeignIn(r, p.dir, p.argv, append(env, "TCDBG_TRIAL="+r.file(trialConfig)), []*os.File{read}, files)
+	}
+	if err != nil {
+		write.Close()
+		return nil, nil, err
+	}
+	return c, func() { write.Close() }, nil
+}
+
+// trialEnv is the environment of a trial: the trace in its folder, and a cache that the
+// trials of a run share. Graphs are compiled in each; C++ and Triton code that another one has
+// built is not built again, which would take most of the time.
+func trialEnv(r *Run, cache string, env []string) []string {
+	env = slices.DeleteFunc(slices.Clone(env), func(e string) bool {
+		name, _, _ := strings.Cut(e, "=")
+		return slices.Contains([]string{
+			"TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "TORCHINDUCTOR_FX_GRAPH_CACHE", "TORCHINDUCTOR_AUTOGRAD_CACHE",
+		}, name)
+	})
+	seeded := slices.ContainsFunc(env, func(e string) bool { return strings.HasPrefix(e, "PYTHONHASHSEED=") })
+	env = traceEnv(r, env, true)
+	for i, e := range env {
+		if e == "TORCH_LOGS="+fusionLogs {
+			env[i] = "TORCH_LOGS=graph_breaks"
+		}
+	}
+	env = append(env, "TORCHINDUCTOR_CACHE_DIR="+cache, "TORCHINDUCTOR_FX_GRAPH_CACHE=0", "TORCHINDUCTOR_AUTOGRAD_CACHE=0")
+	if !seeded {
+		env = append(env, "PYTHONHASHSEED=0")
+	}
+	return env
 }

@@ -40,10 +40,16 @@ type trialProgram struct {
 }
 
 // trialParts are what only a trial has in its folder.
-var trialParts = []string{"results", "cache", "overlay"}
+var trialParts = []string{"results", "cache", "overlay", hookFolder}
 
 // trialFolders is the folder of trials in a run folder; nothing is left in it.
 const trialFolders = "trials"
+
+// cache is the folder of generated code that the trials of a Python program share.
+func (p *trialProgram) cache() string { return filepath.Join(filepath.Dir(p.home), sharedCache) }
+
+// sharedCache is its name in the run folder.
+const sharedCache = "trial-cache"
 
 // outcome is one run of a trial.
 type outcome struct {
@@ -96,7 +102,7 @@ func (p *trialProgram) run(ctx context.Context, remedies []*remedy.Remedy) (*out
 // prepare writes the texts of changed files and the options of the trial.
 func (p *trialProgram) prepare(r *Run, remedies []*remedy.Remedy) error {
 	t := &TrialOptions{Results: r.file("results"), Steps: p.steps, Overlay: map[string]string{}}
-	for _, name := range trialParts {
+	for _, name := range trialParts[:3] { // the last one is made with what is in it
 		if err := os.Mkdir(r.file(name), 0o700); err != nil {
 			return err
 		}

@@ -159,6 +159,7 @@ func (t *trials) close() {
 	t.Cancel()
 	t.busy.Lock() // never given back: nothing is tried any more
 	t.base.discard()
+	_ = os.RemoveAll(t.prog.cache()) // ours, in the run's own folder
 }
 
 // progress tells what runs now.
@@ -300,7 +301,8 @@ func (t *trials) greedy(ctx context.Context) error {
 		case best == nil:
 			set, best = []*remedy.Remedy{m}, single
 			continue
-		case slices.ContainsFunc(set, func(o *remedy.Remedy) bool { return remedy.Overlaps(o, m) || remedy.Contradict(o, m) }):
+		case slices.ContainsFunc(set, func(o *remedy.Remedy) bool { return remedy.Overlaps(o, m) || remedy.Contradict(o, m) }),
+			remedy.Covered(m, set):
 			continue
 		}
 		trial, err := t.one(ctx, append(slices.Clone(set), m), i+1, len(ranked))

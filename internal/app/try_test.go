@@ -32,7 +32,7 @@ func tried(t *testing.T, state string, code int, args ...string) *remedy.Ledger 
 func nothingLeft(t *testing.T, state string) {
 	t.Helper()
 	r := lastRun(t, state)
-	for _, name := range append([]string{trialFolders}, trialParts...) {
+	for _, name := range append([]string{trialFolders, sharedCache}, trialParts...) {
 		if _, err := os.Stat(r.file(name)); !os.IsNotExist(err) {
 			t.Errorf("%s is left in the run folder (%v)", name, err)
 		}

@@ -1,0 +1,589 @@
+"""A trial of a remedy: settings put over the program's own, texts in the place of files,
+random generators that are seeded, and what compiled functions return written down.
+
+TCDBG_TRIAL names a file of JSON: results (folder), overlay (file: file with its text),
+switches (name and value), steps (calls after which the program ends, 0: never) and alive
+(a pipe that ends with tcdbg: descriptor and inode). What is written is described in
+tcdbg's package internal/app/results.
+"""
+
+import json
+import os
+import sys
+import _thread
+
+from . import failed, guard, when
+
+MAX_CALLS = 64
+MAX_VALUES = 64 << 20
+MAX_LEAVES = 256
+
+_options = {}
+_applied = []
+_problems = []
+
+
+def start():
+    with open(os.environ["TCDBG_TRIAL"]) as f:
+        _options.update(json.load(f))
+    guard(_end_with_tcdbg)
+    guard(_overlay)
+    import random
+
+    random.seed(0)
+    when("numpy.random", lambda m: m.seed(0))
+    when("torch", _torch)
+    when("torch._dynamo.config", _dynamo_config)
+    when("torch._inductor.config", _inductor_config)
+    when("torch._dynamo.eval_frame", _eval_frame)
+
+
+def _switches(name):
+    return [s["value"] for s in _options.get("switches") or () if s["name"] == name]
+
+
+def _took(name, value):
+    text = name + "=" + value
+    if text not in _applied:
+        _applied.append(text)
+
+
+def _problem(text):
+    if text not in _problems:
+        _problems.append(text)
+
+
+# The end of tcdbg, however it came, ends the trial.
+
+
+def _end_with_tcdbg():
+    import stat
+
+    fd, inode = _options.get("alive") or (-1, 0)
+    try:
+        st = os.fstat(fd)
+    except OSError:
+        return
+    if not stat.S_ISFIFO(st.st_mode) or st.st_ino != inode:
+        return
+
+    def watch():
+        import signal
+
+        while os.read(fd, 1):
+            pass
+        os.killpg(os.getpgrp(), signal.SIGKILL)
+
+    _thread.start_new_thread(watch, ())
+
+
+# Texts in the place of files.
+
+_texts = {}
+
+
+def _overlay():
+    for name, text in (_options.get("overlay") or {}).items():
+        with open(text, "rb") as f:
+            _texts[os.path.realpath(name)] = f.read()
+    if not _texts:
+        return
+    from importlib import machinery
+
+    plain = machinery.SourceFileLoader.get_code
+
+    def get_code(self, fullname):
+        code = _code(getattr(self, "path", None))
+        return plain(self, fullname) if code is None else code
+
+    machinery.SourceFileLoader.get_code = get_code
+    when("runpy", _runpy)
+    _main.__cantrace__ = True
+    sys.addaudithook(_main)
+
+
+def _code(path):
+    """The code of a file that is replaced; None for others."""
+    if not isinstance(path, (str, bytes)):
+        return None
+    text = _texts.get(os.path.realpath(os.fsdecode(path)))
+    if text is None:
+        return None
+    path = os.fsdecode(path)
+    import linecache
+    import importlib.util
+
+    source = importlib.util.decode_source(text)
+    linecache.cache[path] = (len(source), None, source.splitlines(True), path)
+    return compile(text, path, "exec", dont_inherit=True)
+
+
+def _runpy(runpy):
+    """Processes that multiprocessing spawns read the main file by runpy."""
+    plain = runpy._get_code_from_file
+
+    def get_code(*args):
+        out = plain(*args)
+        for a in args:
+            code = _code(a)
+            if code is not None:
+                return (code,) + out[1:] if isinstance(out, tuple) else code
+        return out
+
+    runpy._get_code_from_file = get_code
+
+
+def _main(event, args):
+    """Python is about to read the main file: where it is replaced, it is run from here."""
+    if event != "cpython.run_file":
+        return
+    path = args[0]
+    code = _code(path)
+    if code is None:
+        return
+    module = sys.modules["__main__"]
+    from importlib import machinery
+
+    module.__file__ = os.fsdecode(path)
+    module.__loader__ = machinery.SourceFileLoader("__main__", module.__file__)
+    module.__dict__["__cached__"] = None
+    try:
+        exec(code, module.__dict__)
+    except SystemExit:
+        raise
+    except BaseException as e:
+        tb = e.__traceback__.tb_next
+        e.__traceback__ = tb
+        sys.excepthook(type(e), e, tb)
+        raise SystemExit(130 if isinstance(e, KeyboardInterrupt) else 1) from None
+    raise SystemExit(0)
+
+
+# Settings.
+
+_BOOLS = {"true": True, "false": False, "auto": None}
+
+
+def _torch(torch):
+    torch.manual_seed(0)
+    plain = torch.compile
+    import functools
+
+    @functools.wraps(plain)
+    def compile(*args, **kwargs):
+        return plain(*args, **_compile_options(kwargs))
+
+    torch.compile = compile
+
+
+def _compile_options(kwargs):
+    for value in _switches("dynamic"):
+        kwargs["dynamic"] = _BOOLS[value]
+        _took("dynamic", value)
+    for value in _switches("backend"):
+        kwargs["backend"] = value
+        if value != "inductor":
+            kwargs.pop("mode", None)
+            kwargs.pop("options", None)
+        _took("backend", value)
+    for value in _switches("mode"):
+        kwargs.pop("options", None)
+        kwargs["mode"] = None if value == "default" else value
+        _took("mode", value)
+    for value in _switches("cudagraphs"):
+        without = {"reduce-overhead": None, "max-autotune": "max-autotune-no-cudagraphs"}
+        if kwargs.get("mode") in without:
+            kwargs["mode"] = without[kwargs["mode"]]
+        if kwargs.get("options"):
+            kwargs["options"] = dict(kwargs["options"], **{"triton.cudagraphs": False})
+        _took("cudagraphs", value)
+    return kwargs
+
+
+def _dynamo_config(config):
+    for name in ("capture_scalar_outputs", "capture_dynamic_output_shape_ops", "allow_unspec_int_on_nn_module"):
+        for value in _switches(name):
+            _set(config, name, _BOOLS[value], value)
+    for value in _switches("recompile_limit"):
+        old = "cache_size_limit"
+        limit = "recompile_limit" if hasattr(config, "recompile_limit") else old
+        setattr(config, limit, int(value))
+        total = "accumulated_" + limit
+        if hasattr(config, total):
+            setattr(config, total, max(getattr(config, total), 8 * int(value)))
+        _took("recompile_limit", value)
+    for value in _switches("reorderable_logging_functions"):
+        import warnings
+
+        fn = {"print": print, "warnings.warn": warnings.warn}[value]
+        if hasattr(config, "reorderable_logging_functions"):
+            config.reorderable_logging_functions.add(fn)
+            _took("reorderable_logging_functions", value)
+        else:
+            _problem("this PyTorch has no reorderable_logging_functions")
+    for value in _switches("ignore_logging_functions"):
+        _ignore_logging(config, value)
+
+
+def _ignore_logging(config, value):
+    import logging
+
+    name = "ignore_logging_functions" if hasattr(config, "ignore_logging_functions") else "ignore_logger_methods"
+    if not hasattr(config, name):
+        _problem("this PyTorch has no ignore_logging_functions")
+        return
+    names = "debug info warning error critical log exception".split()
+    functions = {getattr(logging.Logger, n) for n in names} | {getattr(logging, n) for n in names}
+    setattr(config, name, set(getattr(config, name)) | functions)
+    _took("ignore_logging_functions", value)
+
+
+def _set(config, name, value, text):
+    if not hasattr(config, name):
+        _problem("this PyTorch has no torch._dynamo.config." + name)
+        return
+    setattr(config, name, value)
+    _took(name, text)
+
+
+def _inductor_config(config):
+    # Random numbers that do not depend on where a graph is cut can be compared.
+    if hasattr(config, "fallback_random"):
+        config.fallback_random = True
+    if _switches("cudagraphs"):
+        config.triton.cudagraphs = False
+
+
+# Outermost calls of compiled functions.
+
+
+class _Local(_thread._local):
+    inside = False
+
+
+_local = _Local()
+_compiles = [0]
+
+
+def _eval_frame(module):
+    import functools
+
+    context = module._TorchDynamoContext
+    plain = context.__call__
+
+    @functools.wraps(plain)
+    def __call__(self, fn):
+        out = plain(self, fn)
+        return _watched(out, fn) if isinstance(self, module.OptimizeContext) else out
+
+    context.__call__ = __call__
+    guard(_count_compiles)
+
+
+def _count_compiles():
+    from torch._dynamo import callback
+
+    def begun(*args):
+        _compiles[0] += 1
+
+    callback.callback_handler.register_start_callback(begun)
+
+
+def _watched(out, fn):
+    """A compiled function, of which each outermost call is written down."""
+    import functools
+    import types
+
+    if not isinstance(out, types.FunctionType) or not hasattr(out, "_torchdynamo_orig_callable"):
+        return out
+    names, signature = _names(fn)
+
+    @functools.wraps(out)
+    def tcdbg_trial_call(*args, **kwargs):
+        if _local.inside:
+            return out(*args, **kwargs)
+        return _call(out, names, signature, args, kwargs)
+
+    if hasattr(out, "_torchdynamo_wrapper_id"):
+        tcdbg_trial_call._torchdynamo_wrapper_id = id(tcdbg_trial_call)
+    try:
+        from torch._C._dynamo.eval_frame import skip_code
+
+        skip_code(tcdbg_trial_call.__code__)
+        skip_code(_call.__code__)
+    except ImportError:
+        _problem("this PyTorch cannot leave our own frames out of compiled code")
+    return tcdbg_trial_call
+
+
+def _names(fn):
+    """What a trace may call a function, and how its arguments are named."""
+    import inspect
+
+    names = [getattr(fn, "__name__", ""), getattr(fn, "__qualname__", "")]
+    owner = getattr(fn, "__self__", None)
+    if names[0] in ("__call__", "_wrapped_call_impl", "_call_impl") and hasattr(owner, "forward"):
+        fn = owner.forward
+        names = ["forward", type(owner).__name__ + ".forward", type(owner).__name__] + names
+    try:
+        return [n for n in names if n], inspect.signature(fn)
+    except (TypeError, ValueError):
+        return [n for n in names if n], None
+
+
+def _call(out, names, signature, args, kwargs):
+    import time
+
+    _local.inside = True
+    raised = ""
+    result = None
+    compiles = _compiles[0]
+    try:
+        guard(_mark, names, signature, args, kwargs)
+        begun = time.perf_counter_ns()
+        try:
+            result = out(*args, **kwargs)
+        except BaseException as e:
+            raised = type(e).__name__
+            raise
+        finally:
+            guard(_synchronize)
+            took = time.perf_counter_ns() - begun
+            enough = guard(_written, names[0] if names else "?", took, _compiles[0] != compiles, raised, result)
+    finally:
+        _local.inside = False
+    if enough:
+        _finish()
+    return result
+
+
+def _synchronize():
+    import torch
+
+    if torch.cuda.is_available() and torch.cuda.is_initialized():
+        torch.cuda.synchronize()
+
+
+def _finish():
+    """Ends the program: enough calls were seen."""
+    guard(_results.end, True)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:
+            pass
+    os._exit(0)
+
+
+# Sizes that are marked.
+
+
+def _mark(names, signature, args, kwargs):
+    for value in _switches("mark_dynamic"):
+        function, rest = value.split(":", 1)
+        expression, dim = rest.rsplit(":", 1)
+        if function not in names:
+            continue
+        import torch
+
+        try:
+            x = _lookup(expression, signature, args, kwargs)
+        except Exception:
+            continue
+        if isinstance(x, torch.Tensor) and -x.dim() <= int(dim) < x.dim():
+            mark = getattr(torch._dynamo, "maybe_mark_dynamic", None) or torch._dynamo.mark_dynamic
+            mark(x, int(dim))
+            _took("mark_dynamic", value)
+
+
+def _lookup(expression, signature, args, kwargs):
+    """The value of a name with attributes and subscripts: of the arguments, else where the
+    function is called."""
+    import ast
+
+    known = dict(kwargs)
+    if signature is not None:
+        bound = signature.bind(*args, **kwargs)
+        for name, value in bound.arguments.items():
+            known[name] = value
+
+    def value(node):
+        if isinstance(node, ast.Name):
+            if node.id in known:
+                return known[node.id]
+            frame = sys._getframe()
+            while frame is not None and frame.f_globals.get("__package__") == __package__:
+                frame = frame.f_back
+            while frame is not None and "torch" in frame.f_globals.get("__name__", "").split(".")[:1]:
+                frame = frame.f_back
+            if node.id in frame.f_locals:
+                return frame.f_locals[node.id]
+            return frame.f_globals[node.id]
+        if isinstance(node, ast.Attribute):
+            return getattr(value(node.value), node.attr)
+        if isinstance(node, ast.Subscript):
+            return value(node.value)[ast.literal_eval(node.slice)]
+        raise LookupError(expression)
+
+    return value(ast.parse(expression, mode="eval").body)
+
+
+# What is written.
+
+
+class _Results:
+    def __init__(self):
+        self.lock = _thread.allocate_lock()
+        self.pid = 0
+
+    def open(self):
+        self.pid, self.calls, self.at = os.getpid(), 0, 0
+        import atexit
+        import time
+
+        folder = _options["results"]
+        self.lines = open(os.path.join(folder, "calls-%d" % self.pid), "wb", buffering=0)
+        self.values = open(os.path.join(folder, "values-%d" % self.pid), "wb")
+        import torch
+
+        self.line({"hello": {"pid": self.pid, "engine": "PyTorch " + torch.__version__, "started": time.time_ns()}})
+        atexit.register(self.end)
+        util = sys.modules.get("multiprocessing.util")
+        if util is not None and util.Finalize is not None:
+            util.Finalize(None, self.end, exitpriority=-1000)  # a forked process has no atexit
+
+    def line(self, data):
+        self.lines.write(json.dumps(data).encode() + b"\n")
+
+    def call(self, name, took, compiled, raised, result):
+        with self.lock:
+            if self.pid != os.getpid():
+                self.open()
+            self.calls += 1
+            call = {"fn": name, "ns": took, "compiled": compiled, "raised": raised}
+            if _rank() is not None:
+                call["rank"] = _rank()
+            leaves = []
+            if self.calls > MAX_CALLS or not self.leaves(leaves, result):
+                call["full"] = True
+            else:
+                call["out"] = leaves
+            self.values.flush()
+            self.line({"call": call})
+            return self.calls
+
+    def leaves(self, out, result):
+        """Describes what a call returned, and writes its numbers; False where there is no room."""
+        for path, value in _flat(result):
+            leaf = _describe(path, value)
+            data = leaf.pop("data", None)
+            if data is not None:
+                if self.at + len(data) > MAX_VALUES:
+                    return False
+                leaf["at"], leaf["n"] = self.at, len(data) // 8
+                self.values.write(data)
+                self.at += len(data)
+            out.append(leaf)
+        return True
+
+    def end(self, cut=False):
+        if self.pid != os.getpid():
+            return
+        end = {"calls": self.calls, "cut": cut, "applied": _applied, "problems": _problems, "rss": _peak_rss(), "cuda": _peak_cuda()}
+        self.values.flush()
+        self.line({"end": end})
+
+
+_results = _Results()
+
+
+def _written(name, took, compiled, raised, result):
+    n = _results.call(name, took, compiled, raised, result)
+    return _options.get("steps", 0) > 0 and n >= _options["steps"]
+
+
+def _rank():
+    text = os.environ.get("RANK", "")
+    if text.isdigit():
+        return int(text)
+    dist = sys.modules.get("torch.distributed")
+    if dist is not None and dist.is_available() and dist.is_initialized():
+        return dist.get_rank()
+    return None
+
+
+def _flat(result):
+    """The tensors, numbers, texts and flags within a result, with their paths."""
+    import dataclasses
+
+    out = []
+
+    def walk(path, value, depth):
+        if len(out) >= MAX_LEAVES:
+            return
+        if depth < 6 and isinstance(value, dict):
+            for key in value:
+                walk("%s[%r]" % (path, key), value[key], depth + 1)
+        elif depth < 6 and isinstance(value, (list, tuple)):
+            for i, one in enumerate(value):
+                walk("%s[%d]" % (path, i), one, depth + 1)
+        elif depth < 6 and dataclasses.is_dataclass(value) and not isinstance(value, type):
+            for field in dataclasses.fields(value):
+                walk("%s.%s" % (path, field.name), getattr(value, field.name, None), depth + 1)
+        else:
+            out.append((path, value))
+
+    walk("", result, 0)
+    return out
+
+
+def _describe(path, value):
+    import torch
+
+    leaf = {"path": path}
+    if isinstance(value, torch.Tensor):
+        try:
+            return dict(leaf, **_numbers(value))
+        except Exception:
+            return dict(leaf, opaque=True)
+    if value is None or isinstance(value, (bool, int, float, complex, str)):
+        return dict(leaf, text=repr(value)[:400])
+    return dict(leaf, opaque=True)
+
+
+def _numbers(x):
+    import torch
+
+    with torch.no_grad():
+        dtype = str(x.dtype).replace("torch.", "")
+        x = x.detach()
+        shape = [int(n) for n in x.shape]
+        whole = not (x.dtype.is_floating_point or x.dtype.is_complex)
+        if x.dtype.is_complex:
+            x = torch.view_as_real(x.resolve_conj())
+        x = x.to("cpu", torch.int64 if whole else torch.float64).contiguous().resolve_neg()
+        import ctypes
+
+        data = ctypes.string_at(x.data_ptr(), 8 * x.numel()) if x.numel() else b""
+        return {"dtype": dtype, "shape": shape, "int": whole, "data": data}
+
+
+def _peak_rss():
+    try:
+        with open("/proc/self/status") as f:
+            for line in f:
+                if line.startswith("VmHWM:"):
+                    return int(line.split()[1]) << 10
+    except (OSError, ValueError):
+        pass
+    return 0
+
+
+def _peak_cuda():
+    torch = sys.modules.get("torch")
+    try:
+        if torch.cuda.is_available() and torch.cuda.is_initialized():
+            return torch.cuda.max_memory_allocated()
+    except Exception:
+        failed("trial: CUDA memory")
+    return 0
