@@ -105,6 +105,8 @@ func (m *Model) doOutside(a keys.Action) tea.Cmd {
 		return sc.watch()
 	case keys.XRay:
 		return m.openXRay()
+	case keys.Try, keys.TryAll:
+		return m.try(a)
 	case keys.Copy:
 		return sc.copy(sc.selectedText(m.current()))
 	case keys.Editor:

@@ -29,6 +29,7 @@ func screens() []screen {
 		keys.Output:     newOutput(),
 		keys.Ranks:      newRanks(),
 		keys.Stop:       newStop(),
+		keys.Ledger:     newLedger(),
 	}
 }
 

@@ -95,7 +95,7 @@ func For(r *explain.Report) ([]*Remedy, []Untried) {
 	}
 	for _, fl := range r.Failures {
 		if !fl.Eager {
-			failureRemedies(l, r, fl)
+			failureRemedies(l, fl)
 		}
 	}
 	sideRemedies(l, r)
@@ -248,16 +248,24 @@ func reachable(name string) bool {
 	return name != "" && !strings.ContainsAny(name, "()+*/ :;=") && !strings.HasPrefix(name, ".")
 }
 
-func failureRemedies(l *list, r *explain.Report, fl *explain.Failure) {
+func failureRemedies(l *list, fl *explain.Failure) {
+	f := ofFailure(fl)
+	for _, backend := range []string{"aot_eager", "eager"} {
+		l.add(OfSwitch(Switch{"backend", backend}), f)
+	}
+}
+
+func ofFailure(fl *explain.Failure) Finding {
 	f := Finding{
 		Kind: "failure", What: strings.TrimSpace(fl.Type + " " + fl.Code), Place: diagnose.ShortPlace(fl.Pos.File, fl.Pos.Line),
 		Row: fl.Fix.Row,
 	}
 	f.Key = f.What + "@" + f.Place
-	for _, backend := range []string{"aot_eager", "eager"} {
-		l.add(OfSwitch(Switch{"backend", backend}), f)
-	}
+	return f
 }
+
+// KeyOfFailure is the key of the finding that a failure is.
+func KeyOfFailure(f *explain.Failure) string { return ofFailure(f).Key }
 
 // sideRemedies adds what remarks of the framework lead to.
 func sideRemedies(l *list, r *explain.Report) {
@@ -381,4 +389,14 @@ func Contradict(a, b *Remedy) bool {
 		}
 	}
 	return false
+}
+
+// KeyOf is the key of the finding that a recompile belongs to: several have one cause.
+func KeyOf(r *explain.Report, rc *explain.Recompile) string {
+	for _, c := range diagnose.MergedCauses(r) {
+		if slices.Contains(c.Recompiles, rc) {
+			return c.Recompiles[0].Key
+		}
+	}
+	return rc.Key
 }

@@ -7,11 +7,13 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"tcdbg/explain"
 	"tcdbg/explain/fold"
+	"tcdbg/explain/remedy"
 	"tcdbg/explain/rewrite"
 	"tcdbg/logs"
 	"tcdbg/logs/ctl"
@@ -41,6 +43,11 @@ type feed struct {
 	rewritten *explain.Report
 	earlier   earlierRun
 	fixes     []written // to the user's files, the last one last
+	applied   []int     // how many fixes each of the proven remedies is that were written
+	copied    struct {  // see withLedger
+		of, report *explain.Report
+		version    int
+	}
 }
 
 // feedState is one run of a feed.
@@ -57,9 +64,11 @@ type feedState struct {
 	start   time.Time
 	took    time.Duration
 	cancel  context.CancelFunc
-	done    chan struct{} // closed when the trace was read to its end
-	exited  chan struct{} // closed when the child has ended
-	state   logs.State    // what the engine said last, as of the last snapshot
+	done    chan struct{}          // closed when the trace was read to its end
+	exited  chan struct{}          // closed when the child has ended
+	state   logs.State             // what the engine said last, as of the last snapshot
+	trials  atomic.Pointer[trials] // of remedies; nil: none were asked for yet
+	ledger  *remedy.Ledger         // of trials of before; nil: none
 }
 
 func (f *feed) now() *feedState {
@@ -92,6 +101,9 @@ func (f *feed) follow(st *feedState, paths []string, o logs.Options) error {
 		f.guard(func() { st.out.follow(ctx, live) })
 	} else {
 		st.printed = newPrintedLog(store)
+	}
+	if st.run != nil {
+		st.ledger = readLedger(st.run.Path)
 	}
 	f.mu.Lock()
 	f.state = st
@@ -181,6 +193,9 @@ func (f *feed) watch(st *feedState) {
 // close ends the run: the engine with its control channel, a foreign program
 // by a signal; a program that was left running runs on.
 func (st *feedState) close() {
+	if t := st.trials.Load(); t != nil {
+		t.close()
+	}
 	if st.child != nil && !st.left {
 		st.child.end(st.exited)
 	}
@@ -220,7 +235,7 @@ func (f *feed) Snapshot() *explain.Report {
 	f.mu.Lock()
 	st.state = r.State
 	f.mu.Unlock()
-	return r
+	return f.withLedger(st, r)
 }
 
 // fold is the newest report of a run, with the fixes that need the user's files.

@@ -95,11 +95,13 @@ func (t *trials) save() error {
 	return err
 }
 
+var errTrying = errors.New("trials are running: c cancels them")
+
 // try tries remedies, each alone; with together, those that are proven are then tried
 // greedily as one. It returns when all ended, or the context did.
 func (t *trials) try(ctx context.Context, list []*remedy.Remedy, together bool) error {
 	if !t.busy.TryLock() {
-		return errors.New("trials are running: c cancels them")
+		return errTrying
 	}
 	defer t.busy.Unlock()
 	ctx, cancel := context.WithCancel(ctx)

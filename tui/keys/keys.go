@@ -31,6 +31,7 @@ const (
 	Output
 	Ranks
 	Stop
+	Ledger
 )
 
 // Title is what a screen is called: its name, the name for narrow terminals, the key

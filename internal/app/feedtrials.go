@@ -1,0 +1,162 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"tcdbg/explain"
+	"tcdbg/explain/remedy"
+	"tcdbg/explain/rewrite"
+	"tcdbg/tui"
+)
+
+// This file is the trials of the run that the screens show (tui.Trials).
+
+var _ tui.Trials = (*feed)(nil)
+
+// Ledger implements tui.Trials.
+func (f *feed) Ledger() *remedy.Ledger {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if t := f.state.trials.Load(); t != nil {
+		l, _ := t.Ledger()
+		return l
+	}
+	return f.state.ledger
+}
+
+// trialsOf are the trials of a run; made with the first one.
+func (f *feed) trialsOf(st *feedState) (*trials, error) {
+	if t := st.trials.Load(); t != nil {
+		return t, nil
+	}
+	p, err := f.trialProgram(st)
+	if err != nil {
+		return nil, err
+	}
+	t := newTrials(p, st.run.file(ledgerFile), f.fold(st), st.ledger)
+	t.ledger.Baseline, t.ledger.Trials, t.ledger.Together = nil, nil, nil // figures of another day compare with nothing of today
+	st.trials.CompareAndSwap(nil, t)
+	return st.trials.Load(), nil
+}
+
+// trialProgram is how the program of a run is run again.
+func (f *feed) trialProgram(st *feedState) (*trialProgram, error) {
+	if st.run == nil {
+		return nil, errors.New("these are files, and no run of tcdbg that can run again")
+	}
+	i := &st.run.Info
+	if info, err := os.Stat(i.Dir); !filepath.IsAbs(i.Dir) || err != nil || !info.IsDir() {
+		return nil, errors.New("the folder where the program ran is gone: " + i.Dir)
+	}
+	p := &trialProgram{
+		dir: i.Dir, home: st.run.file(trialFolders), limit: defaultMaxTime,
+		read: f.sourceOfRun, path: f.Path,
+	}
+	if i.Kind == "run" {
+		p.inGo, p.files, p.args = true, i.Program, i.Args
+	} else {
+		p.argv = append(append(p.argv, i.Program...), i.Args...)
+	}
+	return p, nil
+}
+
+// Remedies implements tui.Trials.
+func (f *feed) Remedies() ([]*remedy.Remedy, []remedy.Untried) {
+	t, err := f.trialsOf(f.now())
+	if err != nil {
+		return nil, nil
+	}
+	l, _ := t.Ledger()
+	return l.Remedies, l.Untried
+}
+
+// Try implements tui.Trials.
+func (f *feed) Try(list []*remedy.Remedy, all bool) error {
+	st := f.now()
+	t, err := f.trialsOf(st)
+	if err != nil {
+		return err
+	}
+	if l, _ := t.Ledger(); l.Running != nil {
+		return errTrying
+	}
+	t.change(func(l *remedy.Ledger) { l.Running = &remedy.Progress{What: list[0].ID} })
+	f.guard(func() {
+		if err := t.try(context.Background(), list, all); err != nil {
+			t.change(func(l *remedy.Ledger) { l.Stopped = err.Error() })
+		}
+	})
+	return nil
+}
+
+// CancelTrials implements tui.Trials.
+func (f *feed) CancelTrials() bool {
+	t := f.now().trials.Load()
+	return t != nil && t.Cancel()
+}
+
+// ApplyRemedies implements tui.Trials.
+func (f *feed) ApplyRemedies(list []*remedy.Remedy) (int, error) {
+	n := 0
+	for _, m := range list {
+		if !m.Patch() {
+			continue
+		}
+		err := f.Apply(m.File, m.Hunks)
+		if errors.Is(err, rewrite.ErrWritten) && n > 0 {
+			continue // another one of them has the same lines
+		}
+		if err != nil {
+			for range n {
+				if _, undo := f.Undo(); undo != nil {
+					return 0, errors.Join(err, undo)
+				}
+			}
+			return 0, err
+		}
+		n++
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.applied = append(f.applied, n)
+	return n, nil
+}
+
+// UndoRemedies implements tui.Trials.
+func (f *feed) UndoRemedies() error {
+	f.mu.Lock()
+	last := len(f.applied) - 1
+	f.mu.Unlock()
+	if last < 0 {
+		return errors.New("no proven remedy was written since tcdbg started")
+	}
+	for range f.applied[last] {
+		if _, err := f.Undo(); err != nil {
+			return err
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.applied = f.applied[:last]
+	return nil
+}
+
+// withLedger gives the screens another report where the ledger has changed, so that they
+// make their rows again.
+func (f *feed) withLedger(st *feedState, r *explain.Report) *explain.Report {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t := st.trials.Load()
+	if t == nil {
+		return r
+	}
+	_, version := t.Ledger()
+	if f.copied.of != r || f.copied.version != version {
+		c := *r
+		f.copied.of, f.copied.version, f.copied.report = r, version, &c
+	}
+	return f.copied.report
+}

@@ -1,0 +1,526 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"tcdbg/explain"
+	"tcdbg/explain/remedy"
+	"tcdbg/tui/keys"
+	"tcdbg/tui/syntax"
+	"tcdbg/tui/theme"
+)
+
+// This file is screen $, Ledger: which remedies hold what they promise? Its rows are trials,
+// the proven ones first, then what can still be tried. The trials themselves are the feed's.
+
+// Trials is a feed whose program can run again under remedies. A feed without it has no
+// Ledger.
+type Trials interface {
+	// Ledger returns what was tried; nil where nothing was.
+	Ledger() *remedy.Ledger
+	// Remedies lists what can be tried for the report (reads), and what cannot and why.
+	Remedies() ([]*remedy.Remedy, []remedy.Untried)
+	// Try begins to try remedies one after the other (reads); all: and then together. It
+	// fails where the program cannot run again, or trials are running.
+	Try(list []*remedy.Remedy, all bool) error
+	// CancelTrials ends what Try began, and reports whether there was anything.
+	CancelTrials() bool
+	// ApplyRemedies writes the patches of remedies into the user's files (writes), all or
+	// none, and says how many; UndoRemedies takes the last ones back.
+	ApplyRemedies(list []*remedy.Remedy) (int, error)
+	UndoRemedies() error
+}
+
+// ledgerScreen is the Ledger screen.
+type ledgerScreen struct {
+	pane
+}
+
+// What the keys of the screen do.
+const (
+	tryRow keys.Action = keys.Own + iota
+	applyRow
+	undoRow
+	cancelTrials
+)
+
+func newLedger() screen {
+	const group = "Trials of remedies"
+	return &ledgerScreen{pane{
+		title: keys.Title{
+			Name: "Ledger", Short: "Ldg", Key: "$", Asks: "Which remedies hold what they promise?",
+		},
+		leadLines: 2, detailed: true, share: 0.62,
+		keys: []keys.Binding{
+			keys.Bind(tryRow, "try it", group, 1, "t"),
+			keys.Bind(applyRow, "apply what is proven (asks)", group, 1, "a"),
+			keys.Bind(undoRow, "take it back", group, 1, "u"),
+			keys.Bind(cancelTrials, "cancel", group, 1, "c"),
+		},
+	}}
+}
+
+func trialsOf(feed Feed) Trials {
+	t, _ := feed.(Trials)
+	return t
+}
+
+func ledgerOf(feed Feed) *remedy.Ledger {
+	if t := trialsOf(feed); t != nil {
+		return t.Ledger()
+	}
+	return nil
+}
+
+func (*ledgerScreen) empty(sc *scene) []string {
+	if trialsOf(sc.feed) == nil || !sc.run.Again && ledgerOf(sc.feed) == nil {
+		return []string{
+			"Nothing was tried: this run cannot run again from here.",
+			"tcdbg try runs a program under each remedy of what was found.",
+		}
+	}
+	return []string{
+		"Nothing was tried yet.",
+		"t on Overview, Breaks and Recompiles runs the program again with the remedy of the row, T with every one; your files " +
+			"stay as they are. Here is then what each changed: breaks, recompiles, times, memory, and whether the results are the same.",
+	}
+}
+
+// absent says that a run of which nothing was tried has no tab for it.
+func (scr *ledgerScreen) absent(*explain.Report) bool { return scr.all == nil || scr.all.Len() == 0 }
+
+func (scr *ledgerScreen) count(*explain.Report) int {
+	n := 0
+	for i := range scr.Len() {
+		if r, ok := scr.at(i).(*trialRow); ok && r.t.Verdict.Proven {
+			n++
+		}
+	}
+	return n
+}
+
+func (scr *ledgerScreen) lead(sc *scene, w int) []theme.Line {
+	l := ledgerOf(sc.feed)
+	if l == nil {
+		return nil
+	}
+	if p := l.Running; p != nil {
+		text := theme.GlyphRunning + " trying " + p.What
+		if p.Of > 0 && p.N > 0 {
+			text += fmt.Sprintf(" (%d of %d)", p.N, p.Of)
+		}
+		took := sc.now().Sub(p.Start).Round(1e9)
+		return []theme.Line{
+			theme.Line{theme.T(theme.Bold|theme.Yellow, " "+text), {Text: fmt.Sprintf(" · %s", took)}}.Fit(w),
+			theme.L(theme.Faint, "   c cancels; the program's own files stay as they are"),
+		}
+	}
+	proven := 0
+	ranked := l.Ranked()
+	for _, t := range ranked {
+		if t.Verdict.Proven {
+			proven++
+		}
+	}
+	style := theme.Bold | theme.Green
+	if proven == 0 {
+		style = theme.Bold | theme.Yellow
+	}
+	first := theme.Line{theme.T(style, fmt.Sprintf(" %d of %s proven", proven, count(len(ranked), "trial")))}
+	if l.Stopped != "" {
+		first = append(first, theme.T(theme.Yellow, " · "+l.Stopped))
+	}
+	second := ""
+	switch {
+	case l.Unstable != "":
+		second = "results differ from run to run: " + l.Unstable
+	case l.Together != nil && len(l.Together.Remedies) > 1:
+		second = "best together: " + l.Together.ID()
+	case l.Steps > 0:
+		second = fmt.Sprintf("each trial is ended after %d calls", l.Steps)
+	}
+	return []theme.Line{first.Fit(w), theme.L(theme.Faint, "   "+second).Fit(w)}
+}
+
+func (*ledgerScreen) rows(in *input) []row {
+	l := ledgerOf(in.feed)
+	if l == nil {
+		return nil
+	}
+	rows := []row{&headRow{draws: func(_ *scene, w int) theme.Line { return trialLine(theme.Faint, " ", "TRIAL", remedy.Columns, w) }}}
+	if l.Baseline != nil {
+		rows = append(rows, &trialRow{l, l.Baseline})
+	}
+	for _, t := range l.Ranked() {
+		rows = append(rows, &trialRow{l, t})
+	}
+	var open []row
+	for _, r := range l.Remedies {
+		if l.Trial(r.ID) == nil {
+			open = append(open, &remedyRow{r})
+		}
+	}
+	if len(open) > 0 {
+		rows = append(append(rows, &headRow{}, &headRow{text: "CAN BE TRIED"}), open...)
+	}
+	if len(l.Untried) > 0 {
+		rows = append(rows, &headRow{}, &headRow{text: "WITHOUT A TRIAL"})
+	}
+	for i := range l.Untried {
+		rows = append(rows, &untriedRow{&l.Untried[i]})
+	}
+	return rows
+}
+
+// trialColumns are the widths of the figures of a trial, and which go first where there is
+// no room: the places in remedy.Columns of what a narrow list leaves out.
+var (
+	trialColumns = []int{6, 10, 6, 7, 9, 8, 8, 4}
+	leftOut      = []int{5, 3, 7, 4, 2}
+)
+
+// trialLine is a line of the table.
+func trialLine(style theme.Style, mark, name string, cells []string, w int) theme.Line {
+	show := make([]bool, len(trialColumns))
+	room := w - 2
+	for i, n := range trialColumns {
+		show[i] = true
+		room -= n + 1
+	}
+	for _, i := range leftOut {
+		if room >= 22 {
+			break
+		}
+		show[i] = false
+		room += trialColumns[i] + 1
+	}
+	l := theme.Line{theme.T(style, mark+" "), theme.T(theme.Plain|style&theme.Faint, theme.Fit(theme.Clean(name), max(8, room)))}
+	for i, c := range cells {
+		if !show[i] {
+			continue
+		}
+		s := theme.Plain | style&theme.Faint
+		if c == "DIFFER" {
+			s = theme.Break | theme.Bold
+		}
+		l = append(l, theme.T(s, " "+theme.FitRight(c, trialColumns[i])))
+	}
+	return l.Fit(w)
+}
+
+// trialRow is one trial.
+type trialRow struct {
+	l *remedy.Ledger
+	t *remedy.Trial
+}
+
+func (r *trialRow) key() string    { return "trial " + r.t.ID() }
+func (r *trialRow) sel() Selection { return Selection{} }
+func (r *trialRow) matches(q string) bool {
+	return theme.IndexFold(r.t.ID()+r.t.Text+r.t.Verdict.Why, q) >= 0
+}
+
+func (r *trialRow) draw(_ *scene, w int) theme.Line {
+	style := theme.Break
+	switch {
+	case len(r.t.Remedies) == 0:
+		style = theme.Plain
+	case r.t.Verdict.Proven:
+		style = theme.Green | theme.Bold
+	}
+	return trialLine(style, r.t.Mark(), r.t.ID(), r.t.Cells(), w)
+}
+
+// remedyRow is a remedy that was not tried.
+type remedyRow struct{ r *remedy.Remedy }
+
+func (r *remedyRow) key() string           { return "remedy " + r.r.ID }
+func (r *remedyRow) sel() Selection        { return Selection{} }
+func (r *remedyRow) matches(q string) bool { return theme.IndexFold(r.r.ID+r.r.Text, q) >= 0 }
+func (r *remedyRow) draw(_ *scene, w int) theme.Line {
+	return theme.Line{{Text: theme.GlyphSkipped + " ", Style: theme.Faint}, theme.T(theme.Plain, r.r.ID), theme.T(theme.Faint, "  "+r.r.Text)}.Fit(w)
+}
+
+// untriedRow is a finding for which there is nothing to try.
+type untriedRow struct{ u *remedy.Untried }
+
+func (r *untriedRow) key() string           { return "untried " + r.u.Kind + r.u.Key }
+func (r *untriedRow) sel() Selection        { return Selection{} }
+func (r *untriedRow) matches(q string) bool { return theme.IndexFold(r.u.What+r.u.Why, q) >= 0 }
+func (r *untriedRow) draw(_ *scene, w int) theme.Line {
+	return theme.Line{{Text: theme.GlyphSkipped + " ", Style: theme.Faint}, theme.T(theme.Faint, r.u.What+"  "+r.u.Place)}.Fit(w)
+}
+
+func (scr *ledgerScreen) detail(sc *scene, r row, w int) *doc {
+	d := newDoc(sc, w)
+	switch r := r.(type) {
+	case *trialRow:
+		docTrial(d, r.l, r.t)
+	case *remedyRow:
+		docRemedy(d, r.r)
+		d.blank()
+		d.wrap(theme.Faint, 0, "t tries it.")
+	case *untriedRow:
+		d.wrap(theme.Bold, 0, strings.TrimSpace(r.u.What+"  "+r.u.Place))
+		d.blank()
+		d.wrap(theme.Plain, 0, r.u.Why)
+	}
+	return d
+}
+
+// docTrial says what a trial proved or why it did not, and all its figures.
+func docTrial(d *doc, l *remedy.Ledger, t *remedy.Trial) {
+	switch {
+	case len(t.Remedies) == 0:
+		d.wrap(theme.Bold, 0, "the program as it is")
+	case t.Verdict.Proven:
+		d.wrap(theme.Bold|theme.Green, 0, theme.GlyphDone+" proven: "+t.Verdict.Why)
+	default:
+		d.wrap(theme.Bold|theme.Break, 0, theme.GlyphFailed+" not proven: "+t.Verdict.Why)
+	}
+	if t.Reason != "" && t.Reason != t.Verdict.Why {
+		d.wrap(theme.Plain, 0, t.Reason)
+	}
+	for _, id := range t.Remedies {
+		if r := l.Remedy(id); r != nil {
+			d.blank()
+			docRemedy(d, r)
+		}
+	}
+	d.heading("MEASURED")
+	for i, c := range t.Cells() {
+		name := remedy.Columns[i]
+		if l.Baseline != nil && t != l.Baseline && name != "results" {
+			c += theme.Spaces(max(1, 10-theme.Width(c))) + "baseline " + l.Baseline.Cells()[i]
+		}
+		d.labelled(name, c)
+	}
+	if m := t.Measured; m != nil {
+		if m.Steady > 0 {
+			d.labelled("steady", fmt.Sprintf("%d of %d, after the last compile", m.Steady, *m.Calls))
+		}
+		for _, name := range []string{"breaks", "compile_seconds", "call_ms", "peak_rss_bytes", "exit"} {
+			if why := m.Missing[name]; why != "" {
+				d.wrap(theme.Faint, 2, strings.ReplaceAll(name, "_", " ")+": not measured, "+why)
+			}
+		}
+	}
+	switch c := t.Compared; {
+	case c == nil:
+	case !c.Equal:
+		d.heading("FIRST DIFFERENCE")
+		d.wrap(theme.Plain, 2, c.First)
+	default:
+		d.heading("RESULTS")
+		d.wrap(theme.Plain, 2, fmt.Sprintf("%d values of %s compared, and standard output", c.Values, count(c.Calls, "call")))
+		for _, limit := range c.Limits {
+			d.wrap(theme.Faint, 2, "not compared: "+limit)
+		}
+	}
+}
+
+// docRemedy says what a remedy does.
+func docRemedy(d *doc, r *remedy.Remedy) {
+	d.wrap(theme.Bold, 0, r.ID)
+	d.wrap(theme.Plain, 2, r.Text)
+	for _, f := range r.Findings {
+		if f.What != "" {
+			d.wrap(theme.Faint, 2, "for "+f.What+"  "+f.Place)
+		}
+	}
+	if r.Note != "" {
+		d.wrap(theme.Yellow, 2, r.Note)
+	}
+	for _, h := range r.Hunks {
+		for _, line := range h.Lines {
+			d.add(append(theme.Line{{Text: "  "}}, d.sc.hl.Line(syntax.Diff, line)...)...)
+		}
+	}
+}
+
+func (scr *ledgerScreen) act(sc *scene, a keys.Action) (tea.Cmd, bool) {
+	t := trialsOf(sc.feed)
+	if a < keys.Own || t == nil {
+		return nil, false
+	}
+	switch a {
+	case tryRow:
+		return tryList(sc, scr.remedies(), false), true
+	case applyRow:
+		scr.openApply(sc)
+	case undoRow:
+		return func() tea.Msg {
+			if err := t.UndoRemedies(); err != nil {
+				return statusMsg{"nothing was taken back: " + err.Error(), true}
+			}
+			return statusMsg{text: "taken back: your files are as they were before"}
+		}, true
+	case cancelTrials:
+		if !t.CancelTrials() {
+			sc.fail("no trial is running")
+		} else {
+			sc.say("the trials are being cancelled")
+		}
+	default:
+		return nil, false
+	}
+	return nil, true
+}
+
+// remedies are those of the selected row.
+func (scr *ledgerScreen) remedies() []*remedy.Remedy {
+	switch r := scr.selected().(type) {
+	case *remedyRow:
+		return []*remedy.Remedy{r.r}
+	case *trialRow:
+		var out []*remedy.Remedy
+		for _, id := range r.t.Remedies {
+			if m := r.l.Remedy(id); m != nil {
+				out = append(out, m)
+			}
+		}
+		return out
+	}
+	return nil
+}
+
+// applySheet asks whether to write what a trial has proven.
+type applySheet struct {
+	sheet
+	sc   *scene
+	list []*remedy.Remedy
+}
+
+// openApply asks whether to write what the selected row proves.
+func (scr *ledgerScreen) openApply(sc *scene) {
+	r, ok := scr.selected().(*trialRow)
+	switch {
+	case !ok || len(r.t.Remedies) == 0:
+		sc.fail("select a trial first: this row is not one")
+		return
+	case !r.t.Verdict.Proven:
+		sc.fail("it is not proven: " + r.t.Verdict.Why)
+		return
+	}
+	o := &applySheet{sheet{title: "What is proven"}, sc, scr.remedies()}
+	patches := 0
+	for _, m := range o.list {
+		for _, h := range m.Hunks {
+			for _, l := range h.Lines {
+				o.add(sc.hl.Line(syntax.Diff, l))
+			}
+		}
+		if m.Patch() {
+			patches++
+		}
+		for _, s := range m.Switches {
+			o.add(theme.L(theme.Yellow, "set it yourself: "+s.SetBy(r.l.Go)))
+		}
+	}
+	o.add(nil)
+	if patches == 0 {
+		o.list = nil
+		o.add(theme.L(theme.Faint, "a setting has no patch: any key closes this"))
+	} else {
+		o.add(theme.Line{theme.T(theme.Bold, "Write "+count(patches, "patch")+"?"), {Text: "  y: yes, any other key: no"}})
+	}
+	sc.over = o
+}
+
+// key writes the patches after y.
+func (o *applySheet) key(k string) (tea.Cmd, bool) {
+	o.sc.over = nil
+	if k != "y" || o.list == nil {
+		o.sc.say("nothing was written")
+		return nil, true
+	}
+	t, next, list := trialsOf(o.sc.feed), o.sc.afterChange(), o.list
+	return func() tea.Msg {
+		n, err := t.ApplyRemedies(list)
+		if err != nil {
+			return statusMsg{"nothing was written: " + err.Error(), true}
+		}
+		return statusMsg{text: fmt.Sprintf("%s written; %s, u takes it back", count(n, "patch"), next)}
+	}, true
+}
+
+// try tries the remedy of the selected row of Overview, Breaks or Recompiles, or every one.
+func (m *Model) try(a keys.Action) tea.Cmd {
+	sc := &m.sc
+	t := trialsOf(sc.feed)
+	if t == nil {
+		sc.fail("nothing can be tried of this trace: tcdbg try runs a program under remedies")
+		return nil
+	}
+	kind, key := "", ""
+	if a == keys.Try {
+		if kind, key = findingOf(m.current().selected(), sc.report); kind == "" {
+			sc.fail("select a break, a recompile or an advice first: this row is none")
+			return nil
+		}
+	}
+	return func() tea.Msg {
+		list, untried := t.Remedies()
+		if kind != "" {
+			list = remedy.ForFinding(list, kind, key)
+		}
+		if len(list) == 0 {
+			return statusMsg{"nothing can be tried: " + whyUntried(untried, kind, key), true}
+		}
+		return onUI(func(sc *scene) tea.Cmd {
+			m.open(keys.Ledger)
+			return tryList(sc, list, kind == "")
+		})
+	}
+}
+
+// tryList begins to try remedies.
+func tryList(sc *scene, list []*remedy.Remedy, all bool) tea.Cmd {
+	t := trialsOf(sc.feed)
+	if len(list) == 0 {
+		sc.fail("there is nothing to try on this row")
+		return nil
+	}
+	return func() tea.Msg {
+		if err := t.Try(list, all); err != nil {
+			return statusMsg{"nothing is tried: " + err.Error(), true}
+		}
+		return nil
+	}
+}
+
+// findingOf is the finding that a row is about, as remedies name it; "" for none.
+func findingOf(r row, report *explain.Report) (kind, key string) {
+	switch r := r.(type) {
+	case *breakRow:
+		return "break", r.g.Key
+	case *recompileRow:
+		return "recompile", remedy.KeyOf(report, r.rc)
+	case *failureRow:
+		return "failure", remedy.KeyOfFailure(r.f)
+	case *adviceRow:
+		switch {
+		case r.a.Break != nil:
+			return "break", r.a.Break.Key
+		case r.a.Cause != nil && len(r.a.Cause.Recompiles) > 0:
+			return "recompile", remedy.KeyOf(report, r.a.Cause.Recompiles[0])
+		}
+	}
+	return "", ""
+}
+
+// whyUntried says why there is no remedy for a finding.
+func whyUntried(untried []remedy.Untried, kind, key string) string {
+	for _, u := range untried {
+		if u.Kind == kind && u.Key == key {
+			return u.Why
+		}
+	}
+	if kind == "" {
+		return "there is no remedy for what was found"
+	}
+	return "there is no remedy for this finding"
+}
