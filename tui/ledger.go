@@ -241,7 +241,8 @@ func (r *remedyRow) key() string           { return "remedy " + r.r.ID }
 func (r *remedyRow) sel() Selection        { return Selection{} }
 func (r *remedyRow) matches(q string) bool { return theme.IndexFold(r.r.ID+r.r.Text, q) >= 0 }
 func (r *remedyRow) draw(_ *scene, w int) theme.Line {
-	return theme.Line{{Text: theme.GlyphSkipped + " ", Style: theme.Faint}, theme.T(theme.Plain, r.r.ID), theme.T(theme.Faint, "  "+r.r.Text)}.Fit(w)
+	glyph := theme.T(theme.Faint, theme.GlyphSkipped+" ")
+	return theme.Line{glyph, theme.T(theme.Plain, r.r.ID), theme.T(theme.Faint, "  "+r.r.Text)}.Fit(w)
 }
 
 // untriedRow is a finding for which there is nothing to try.

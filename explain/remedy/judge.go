@@ -124,6 +124,9 @@ func Judge(base, m *Measured, c *Comparison) Verdict {
 	}
 	v.Proven = true
 	v.Why = strings.Join(v.Better, ", ") + "; same results"
+	if faster(m, base) != "" {
+		v.Why += fmt.Sprintf(", but a call takes %.0f %% more", 100*(*m.CallMS / *base.CallMS - 1))
+	}
 	if c.Fewer > 0 {
 		v.Why += ", but for " + counted(c.Fewer, "printed line", "printed lines") + " that compiled calls leave out"
 	}

@@ -135,7 +135,7 @@ func rows() []Binding {
 		Bind(ApplyFix, "write the fix to your file (asks first)", "Breaks", 0, "a").on(Breaks),
 		Bind(UndoFix, "undo the last fix that was written", "Breaks", 0, "u").on(Breaks),
 		Bind(SetBreakpoint, "set a breakpoint: at the line, or asks where", "The program", 0, "b").on(Source, Stop),
-		Bind(Try, "try the remedy of the row: the program runs again with it", "Trials of remedies", 3, "t").on(Overview, Breaks, Recompiles),
+		Bind(Try, "try the remedy of the row: the program runs with it", "Trials of remedies", 3, "t").on(Overview, Breaks, Recompiles),
 		Bind(TryAll, "try every remedy, alone and together", "Trials of remedies", 0, "T").on(Overview, Breaks, Recompiles, Ledger),
 		Bind(RunToLine, "run to the line", "The program", 0, "r").on(Source, Stop),
 		Bind(Fold, "fold or unfold", "Trees", 3, "z").on(Stop),

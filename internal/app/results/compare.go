@@ -268,6 +268,9 @@ func index(i int, l *Leaf) string {
 	if strings.HasPrefix(l.Dtype, "complex") {
 		i /= 2
 	}
+	if len(l.Shape) == 0 {
+		return ""
+	}
 	at := make([]string, len(l.Shape))
 	for d := len(l.Shape) - 1; d >= 0; d-- {
 		at[d] = strconv.Itoa(i % max(l.Shape[d], 1))

@@ -1,0 +1,71 @@
+package app
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"tcdbg/explain/remedy"
+)
+
+// The screens' way: what is found is tried, what is proven is written and taken back, and a
+// replay of the run has the ledger.
+func TestTrialsOfFeed(t *testing.T) {
+	state := t.TempDir()
+	t.Setenv(asProgram, "1")
+	t.Setenv("XDG_STATE_HOME", state)
+	t.Setenv("TCDBG_BACKEND", "aot_eager")
+	path := program(t, branching)
+	r, err := newRun("run", []string{path}, nil, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &feed{title: "model.go", root: r.Info.Dir, exportDir: r.Path}
+	if err := f.startChild(r, func(in, out, errs *os.File) (*child, error) { return startEngine(r, in, out, errs, true) },
+		false); err != nil {
+		t.Fatal(err)
+	}
+	<-f.now().done
+	before := f.Snapshot()
+	list, _ := f.Remedies()
+	patch := remedy.ForFinding(list, "break", before.Breaks[0].Key)
+	if len(patch) != 1 || f.Ledger() == nil || f.CancelTrials() {
+		t.Fatalf("%+v", patch)
+	}
+	if err := f.Try(patch, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Try(patch, false); err == nil {
+		t.Error("two lists of trials run at once")
+	}
+	for f.Ledger().Running != nil {
+		time.Sleep(5 * time.Millisecond)
+	}
+	l := f.Ledger()
+	if l.Stopped != "" || len(l.Trials) != 1 || !l.Trials[0].Verdict.Proven {
+		t.Fatalf("%+v", l)
+	}
+	if f.Snapshot() == before {
+		t.Error("the screens do not see that the ledger has changed")
+	}
+
+	text, _ := os.ReadFile(path)
+	if n, err := f.ApplyRemedies(patch); n != 1 || err != nil {
+		t.Fatalf("%d %v", n, err)
+	}
+	if now, _ := os.ReadFile(path); !strings.Contains(string(now), "torch.Where") {
+		t.Errorf("not written:\n%s", now)
+	}
+	if err := f.UndoRemedies(); err != nil {
+		t.Error(err)
+	}
+	if now, _ := os.ReadFile(path); string(now) != string(text) {
+		t.Errorf("not taken back:\n%s", now)
+	}
+	f.now().close()
+	nothingLeft(t, state)
+	if saved := readLedger(r.Path); saved == nil || len(saved.Trials) != 1 || !saved.Trials[0].Verdict.Proven {
+		t.Errorf("the saved ledger: %+v", saved)
+	}
+}
