@@ -83,14 +83,19 @@ func startEngineIn(r *Run, dir string, env []string, stdin, stdout, stderr *os.F
 // that ends with us; without it is in ours, as a command of the shell, and is told to end
 // where we end before it.
 func startForeign(r *Run, argv, env []string, stdin, stdout, stderr *os.File, group bool) (*child, error) {
+	return startForeignIn(r, "", argv, env, [3]*os.File{stdin, stdout, stderr}, group)
+}
+
+// startForeignIn does it in a folder; "" is ours.
+func startForeignIn(r *Run, dir string, argv, env []string, std [3]*os.File, group bool) (*child, error) {
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
 		return nil, failf(ExitNoFile, "cannot run %s: %s; is it installed and on PATH?", argv[0], reason(errors.Unwrap(err)))
 	}
 	cmd := exec.Command(path, argv[1:]...)
 	cmd.Args[0] = argv[0]
-	cmd.Env = env
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
+	cmd.Dir, cmd.Env = dir, env
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = std[0], std[1], std[2]
 	cmd.ExtraFiles = r.shared(group)
 	c := &child{cmd: cmd, run: r}
 	start := startTied
@@ -107,24 +112,6 @@ func startForeign(r *Run, argv, env []string, stdin, stdout, stderr *os.File, gr
 		return nil, failf(ExitNoFile, "cannot run %s: %s", argv[0], reason(err))
 	}
 	return c, nil
-}
-
-// startForeignIn starts any command in a folder, in a group of its own, with more files
-// after the run's lock.
-func startForeignIn(r *Run, dir string, argv, env []string, extra []*os.File, std [3]*os.File) (*child, error) {
-	path, err := exec.LookPath(argv[0])
-	if err != nil {
-		return nil, failf(ExitNoFile, "cannot run %s: %s; is it installed and on PATH?", argv[0], reason(errors.Unwrap(err)))
-	}
-	cmd := exec.Command(path, argv[1:]...)
-	cmd.Args[0], cmd.Dir, cmd.Env = argv[0], dir, env
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = std[0], std[1], std[2]
-	cmd.ExtraFiles = append(r.shared(true), extra...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		return nil, failf(ExitNoFile, "cannot run %s: %s", argv[0], reason(err))
-	}
-	return &child{cmd: cmd, run: r, group: true}, nil
 }
 
 // shared is what a program under the screens inherits of its run: the lock, which

@@ -2,11 +2,9 @@ package app
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
-	"syscall"
 
 	"tcdbg/explain/remedy"
 	"tcdbg/internal/pyhook"
@@ -18,7 +16,6 @@ import (
 type pythonTrial struct {
 	*TrialOptions
 	Switches []remedy.Switch `json:"switches"`
-	Alive    [2]uint64       `json:"alive"` // descriptor and inode of a pipe that ends with us
 }
 
 // Names in the folder of a Python trial.
@@ -27,36 +24,20 @@ const (
 	trialConfig = "hook/trial.json"
 )
 
-// pipeFD is the pipe's descriptor in the program: the run's lock comes before it.
-const pipeFD = 4
-
-func (p *trialProgram) startPython(r *Run, files [3]*os.File) (c *child, done func(), err error) {
+func (p *trialProgram) startPython(r *Run, files [3]*os.File) (*child, error) {
 	env, err := pyhook.Install(r.file(hookFolder), trialEnv(r, p.cache(), os.Environ()), "trial")
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	read, write, err := os.Pipe()
-	if err != nil {
-		return nil, nil, fmt.Errorf("cannot make a pipe: %w", err)
-	}
-	defer read.Close()
-	st, err := read.Stat()
+	o := r.Info.Engine.Trial
+	text, err := json.Marshal(pythonTrial{o, o.Switches})
 	if err == nil {
-		o := r.Info.Engine.Trial
-		t := pythonTrial{o, o.Switches, [2]uint64{pipeFD, st.Sys().(*syscall.Stat_t).Ino}}
-		var text []byte
-		if text, err = json.Marshal(t); err == nil {
-			err = os.WriteFile(r.file(trialConfig), text, 0o600)
-		}
-	}
-	if err == nil {
-		c, err = startForeignIn(r, p.dir, p.argv, append(env, "TCDBG_TRIAL="+r.file(trialConfig)), []*os.File{read}, files)
+		err = os.WriteFile(r.file(trialConfig), text, 0o600)
 	}
 	if err != nil {
-		write.Close()
-		return nil, nil, err
+		return nil, err
 	}
-	return c, func() { write.Close() }, nil
+	return startForeignIn(r, p.dir, p.argv, append(env, "TCDBG_TRIAL="+r.file(trialConfig)), files, true)
 }
 
 // trialEnv is the environment of a trial: the trace in its folder, and a cache that the

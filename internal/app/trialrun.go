@@ -158,11 +158,10 @@ func (p *trialProgram) execute(ctx context.Context, r *Run, o *outcome) error {
 		files[i] = f
 	}
 	start := time.Now()
-	c, done, err := p.start(r, files)
+	c, err := p.start(r, files)
 	if err != nil {
 		return err
 	}
-	defer done()
 	exited := make(chan struct{})
 	var e ending
 	go func() {
@@ -189,14 +188,13 @@ func (p *trialProgram) execute(ctx context.Context, r *Run, o *outcome) error {
 	return p.collect(r, o, e)
 }
 
-// start starts the program; done gives up what keeps it alive.
-func (p *trialProgram) start(r *Run, files [3]*os.File) (c *child, done func(), err error) {
+// start starts the program.
+func (p *trialProgram) start(r *Run, files [3]*os.File) (*child, error) {
 	if !p.inGo {
 		return p.startPython(r, files)
 	}
 	env := append(os.Environ(), "XDG_CACHE_HOME="+r.file("cache"))
-	c, err = startEngineIn(r, p.dir, env, files[0], files[1], files[2], true)
-	return c, func() {}, err
+	return startEngineIn(r, p.dir, env, files[0], files[1], files[2], true)
 }
 
 // maxCompared is how much of standard output is compared.

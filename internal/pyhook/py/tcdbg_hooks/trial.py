@@ -2,9 +2,8 @@
 random generators that are seeded, and what compiled functions return written down.
 
 TCDBG_TRIAL names a file of JSON: results (folder), overlay (file: file with its text),
-switches (name and value), steps (calls after which the program ends, 0: never) and alive
-(a pipe that ends with tcdbg: descriptor and inode). What is written is described in
-tcdbg's package internal/app/results.
+switches (name and value) and steps (calls after which the program ends, 0: never). What is
+written is described in tcdbg's package internal/app/results.
 """
 
 import json
@@ -26,7 +25,6 @@ _problems = []
 def start():
     with open(os.environ["TCDBG_TRIAL"]) as f:
         _options.update(json.load(f))
-    guard(_end_with_tcdbg)
     guard(_overlay)
     import random
 
@@ -51,30 +49,6 @@ def _took(name, value):
 def _problem(text):
     if text not in _problems:
         _problems.append(text)
-
-
-# The end of tcdbg, however it came, ends the trial.
-
-
-def _end_with_tcdbg():
-    import stat
-
-    fd, inode = _options.get("alive") or (-1, 0)
-    try:
-        st = os.fstat(fd)
-    except OSError:
-        return
-    if not stat.S_ISFIFO(st.st_mode) or st.st_ino != inode:
-        return
-
-    def watch():
-        import signal
-
-        while os.read(fd, 1):
-            pass
-        os.killpg(os.getpgrp(), signal.SIGKILL)
-
-    _thread.start_new_thread(watch, ())
 
 
 # Texts in the place of files.
