@@ -246,6 +246,7 @@ func (scr *breaksScreen) detail(sc *scene, r row, w int) *doc {
 	d.blank()
 	d.place(b.Pos)
 	d.fix(g.Fix)
+	docTried(d, "break", func() string { return g.Key })
 	if b.Explanation != "" {
 		d.heading("WHY")
 		d.wrap(theme.Plain, 2, b.Explanation)

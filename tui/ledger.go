@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -524,4 +525,32 @@ func whyUntried(untried []remedy.Untried, kind, key string) string {
 		return "there is no remedy for what was found"
 	}
 	return "there is no remedy for this finding"
+}
+
+// docTried says what became of the remedies for a finding on this program: those that worked
+// first, what failed below.
+func docTried(d *doc, kind string, key func() string) {
+	l := ledgerOf(d.sc.feed)
+	if l == nil || len(l.Trials) == 0 {
+		return
+	}
+	var mine []*remedy.Trial
+	of := remedy.ForFinding(l.Remedies, kind, key())
+	for _, t := range l.Ranked() {
+		if len(t.Remedies) == 1 && slices.ContainsFunc(of, func(m *remedy.Remedy) bool { return m.ID == t.Remedies[0] }) {
+			mine = append(mine, t)
+		}
+	}
+	if len(mine) == 0 {
+		return
+	}
+	d.heading("TRIED ON THIS PROGRAM")
+	for _, t := range mine {
+		style, word := theme.Break, theme.GlyphFailed+" not proven: "
+		if t.Verdict.Proven {
+			style, word = theme.Green, theme.GlyphDone+" proven: "
+		}
+		d.wrap(theme.Plain, 2, t.ID())
+		d.wrap(style, 4, word+t.Verdict.Why)
+	}
 }

@@ -185,3 +185,16 @@ func TestNoTrials(t *testing.T) {
 	d.script("keys 3 t\nexpect nothing can be tried of this trace\nrefute Ledger")
 	d.script("keys $\nexpect this run cannot run again from here")
 }
+
+// The detail of a break says what its remedies came to on this program.
+func TestTriedInDetail(t *testing.T) {
+	f := &triedFeed{fakeFeed: richFeed(), ledger: richLedger()}
+	f.ledger.Remedies[0].Findings[0].Key = f.report.Breaks[0].Key
+	f.ledger.Remedies[1].Findings = f.ledger.Remedies[0].Findings
+	d := newDriver(t, f, Options{}, 120, 40)
+	d.script("keys 3 g\nexpect TRIED ON THIS PROGRAM\nexpect proven: 1 break fewer\nexpect not proven: the results differ")
+	if s := d.plain(); strings.Index(s, "proven: 1 break") > strings.Index(s, "not proven: the results") {
+		t.Error("what failed is above what worked")
+	}
+	d.script("keys j\nrefute TRIED ON THIS PROGRAM")
+}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tcdbg/explain"
+	"tcdbg/explain/remedy"
 	"tcdbg/logs"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/syntax"
@@ -244,6 +245,7 @@ func (scr *recompilesScreen) detail(sc *scene, r row, w int) *doc {
 		d.wrap(theme.Faint, 2, strings.Join(parts, " · "))
 	}
 	d.fix(rc.Fix)
+	docTried(d, "recompile", func() string { return remedy.KeyOf(sc.report, rc) })
 	docFailures(d, rc)
 	if c := rc.Compile; c != nil {
 		docEntries(d, c.Frame, c)

@@ -186,7 +186,7 @@ func (t *trials) baseline(ctx context.Context, of int) error {
 		if o.state == remedy.Cancelled {
 			return nil
 		}
-		if words != "" {
+		if words != "" && (o.measured.Exit == nil || *o.measured.Exit != 0) {
 			bad += " (" + words + ")"
 		}
 		return fmt.Errorf("nothing can be tried: the program as it is %s", bad)

@@ -155,7 +155,7 @@ func (p *trialProgram) begin(ctx context.Context, r *Run) (*trials, error) {
 	if bad := t.unusable(o); bad != "" {
 		words := o.lastWords()
 		o.discard()
-		if words != "" {
+		if words != "" && (o.measured.Exit == nil || *o.measured.Exit != 0) {
 			bad += " (" + words + ")"
 		}
 		return nil, failf(ExitData, "nothing can be tried: the program as it is %s", bad)
