@@ -249,7 +249,7 @@ func (t *trials) one(ctx context.Context, list []*remedy.Remedy, n, of int) (*re
 	} else if idle := o.results.Took(switches); idle != "" {
 		trial.Verdict = remedy.Verdict{Why: idle}
 	}
-	if !trial.Compared.Equal {
+	if !trial.Compared.Equal && *o.measured.Exit == *t.base.measured.Exit {
 		return trial, t.control(ctx, trial, quieter)
 	}
 	return trial, nil
