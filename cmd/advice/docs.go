@@ -32,7 +32,8 @@ the row's text, applies the advice to the letter and runs it again. A row that "
 passes when the finding is gone, nothing new came, the output is the same and the program
 ends with 0; one that says "nothing to change" when three rounds of the same calls bring no
 more of it than one. A row that did not pass is never shown; where no row fits, PyTorch's own
-recorded hint is shown as such, untried, if it says what to do, and otherwise nothing.
+recorded hint is shown as such, untried, if it says what to do, and otherwise nothing. How a row is
+tried on a program of one's own (` + "`tcdbg try`" + `) is the table of docs/trials.md.
 
 `
 

@@ -43,8 +43,8 @@ type feed struct {
 	rewritten *explain.Report
 	earlier   earlierRun
 	fixes     []written // to the user's files, the last one last
-	applied   []int     // how many fixes each of the proven remedies is that were written
-	copied    struct {  // see withLedger
+	applied   []appliedFixes
+	copied    struct { // see withLedger
 		of, report *explain.Report
 		version    int
 	}

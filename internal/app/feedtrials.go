@@ -98,6 +98,9 @@ func (f *feed) CancelTrials() bool {
 	return t != nil && t.Cancel()
 }
 
+// appliedFixes are the fixes of remedies that were written together.
+type appliedFixes struct{ n, total int } // total: with all that were written before
+
 // ApplyRemedies implements tui.Trials.
 func (f *feed) ApplyRemedies(list []*remedy.Remedy) (int, error) {
 	n := 0
@@ -121,19 +124,26 @@ func (f *feed) ApplyRemedies(list []*remedy.Remedy) (int, error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.applied = append(f.applied, n)
+	f.applied = append(f.applied, appliedFixes{n, len(f.fixes)})
 	return n, nil
 }
 
 // UndoRemedies implements tui.Trials.
 func (f *feed) UndoRemedies() error {
 	f.mu.Lock()
-	last := len(f.applied) - 1
-	f.mu.Unlock()
-	if last < 0 {
-		return errors.New("no proven remedy was written since tcdbg started")
+	last, fixes := len(f.applied)-1, len(f.fixes)
+	var a appliedFixes
+	if last >= 0 {
+		a = f.applied[last]
 	}
-	for range f.applied[last] {
+	f.mu.Unlock()
+	switch {
+	case last < 0:
+		return errors.New("no proven remedy was written since tcdbg started")
+	case a.total != fixes:
+		return errors.New("fixes were written or taken back on Breaks since: u takes them back there, one by one")
+	}
+	for range a.n {
 		if _, err := f.Undo(); err != nil {
 			return err
 		}

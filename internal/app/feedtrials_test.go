@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"tcdbg/explain"
 	"tcdbg/explain/remedy"
 )
 
@@ -56,6 +57,18 @@ func TestTrialsOfFeed(t *testing.T) {
 	}
 	if now, _ := os.ReadFile(path); !strings.Contains(string(now), "torch.Where") {
 		t.Errorf("not written:\n%s", now)
+	}
+	later := []explain.Hunk{{Line: 9, Lines: []string{
+		"- func bar(a, b *torch.Tensor) *torch.Tensor {", "+ func bar(a, b *torch.Tensor) *torch.Tensor { // bar",
+	}}}
+	if err := f.Apply(path, later); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.UndoRemedies(); err == nil {
+		t.Error("a fix that was written later was taken back for the remedy")
+	}
+	if _, err := f.Undo(); err != nil {
+		t.Error(err)
 	}
 	if err := f.UndoRemedies(); err != nil {
 		t.Error(err)

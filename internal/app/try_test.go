@@ -259,3 +259,36 @@ func TestCancelTrial(t *testing.T) {
 	}
 	nothingLeft(t, state)
 }
+
+// Interrupted before anything was tried, try ends as a program that was interrupted, and
+// leaves nothing.
+func TestInterruptedTry(t *testing.T) {
+	state := t.TempDir()
+	path := program(t, `import ("fmt"; "os"; "time"; "tcdbg/torch")
+func f(x *torch.Tensor) *torch.Tensor { return x.Sin() }
+func main() {
+	fmt.Println(torch.Compile(f)(torch.Ones(2)))
+	_ = os.WriteFile(os.Args[1], nil, 0o644)
+	time.Sleep(time.Hour)
+}`)
+	begun := filepath.Join(t.TempDir(), "begun")
+	c := tcdbg(t, state, "try", path, begun)
+	c.Env = append(c.Env, "TCDBG_BACKEND=eager")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(begun); err == nil {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	if err := c.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Wait()
+	if code := c.ProcessState.ExitCode(); code != exitSignal+2 {
+		t.Errorf("ends with %d", code)
+	}
+	nothingLeft(t, state)
+}

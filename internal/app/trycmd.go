@@ -118,6 +118,11 @@ func (s *session) tried(f tryFlags, args []string, command bool) (*trials, error
 	defer stop()
 	fmt.Fprintf(s.Stderr, "tcdbg: running %s as it is\n", shown(r.Info.title()))
 	t, err := p.begin(ctx, r)
+	if ctx.Err() != nil && err != nil {
+		s.code = exitSignal + int(syscall.SIGINT)
+		fmt.Fprintln(s.Stderr, "tcdbg: nothing was tried: it was interrupted")
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -142,19 +147,23 @@ func (s *session) tried(f tryFlags, args []string, command bool) (*trials, error
 
 // begin runs the program as it is in its run folder: that is the run, whose report says
 // what to try, and the baseline.
-func (p *trialProgram) begin(ctx context.Context, r *Run) (*trials, error) {
+func (p *trialProgram) begin(ctx context.Context, r *Run) (t *trials, err error) {
 	o := &outcome{folder: r, kept: true}
-	err := p.prepare(r, nil)
+	defer func() {
+		if err != nil {
+			o.discard()
+			_ = os.RemoveAll(p.cache()) // ours, in the run's own folder
+		}
+	}()
+	err = p.prepare(r, nil)
 	if err == nil {
 		err = p.execute(ctx, r, o)
 	}
 	if err != nil {
 		return nil, errors.Join(err, r.finish(ending{State: Crashed, Code: ExitEngine, Crash: err.Error()}))
 	}
-	t := &trials{prog: p}
-	if bad := t.unusable(o); bad != "" {
+	if bad := (&trials{prog: p}).unusable(o); bad != "" {
 		words := o.lastWords()
-		o.discard()
 		if words != "" && (o.measured.Exit == nil || *o.measured.Exit != 0) {
 			bad += " (" + words + ")"
 		}

@@ -199,6 +199,9 @@ func compareLeaves(c *remedy.Comparison, a, b *Call, x, y io.ReaderAt) (string, 
 	if len(a.Out) != len(b.Out) {
 		return fmt.Sprintf("%d values are returned, and without the remedy %d", len(b.Out), len(a.Out)), nil
 	}
+	if len(a.Out) >= MaxLeaves {
+		limit(c, fmt.Sprintf("of the results of a call the first %d values were compared", MaxLeaves))
+	}
 	for i := range a.Out {
 		p, q := &a.Out[i], &b.Out[i]
 		name := "output"

@@ -19,6 +19,7 @@ const (
 const (
 	MaxCalls  = 64
 	MaxValues = 64 << 20
+	MaxLeaves = 256 // tensors, numbers and texts of one call
 )
 
 // Line is one line of a process: exactly one field is set.
