@@ -22,8 +22,9 @@ import (
 type Trials interface {
 	// Ledger returns what was tried; nil where nothing was.
 	Ledger() *remedy.Ledger
-	// Remedies lists what can be tried for the report (reads), and what cannot and why.
-	Remedies() ([]*remedy.Remedy, []remedy.Untried)
+	// Remedies lists what can be tried for the report (reads), and what cannot and why; it
+	// fails where the program cannot run again.
+	Remedies() ([]*remedy.Remedy, []remedy.Untried, error)
 	// Try begins to try remedies one after the other (reads); all: and then together. It
 	// fails where the program cannot run again, or trials are running.
 	Try(list []*remedy.Remedy, all bool) error
@@ -465,7 +466,10 @@ func (m *Model) try(a keys.Action) tea.Cmd {
 		}
 	}
 	return func() tea.Msg {
-		list, untried := t.Remedies()
+		list, untried, err := t.Remedies()
+		if err != nil {
+			return statusMsg{"nothing can be tried: " + err.Error(), true}
+		}
 		if kind != "" {
 			list = remedy.ForFinding(list, kind, key)
 		}

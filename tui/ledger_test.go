@@ -21,7 +21,10 @@ type triedFeed struct {
 
 func (f *triedFeed) Ledger() *remedy.Ledger { return f.ledger }
 
-func (f *triedFeed) Remedies() ([]*remedy.Remedy, []remedy.Untried) { return remedy.For(f.report) }
+func (f *triedFeed) Remedies() ([]*remedy.Remedy, []remedy.Untried, error) {
+	list, untried := remedy.For(f.report)
+	return list, untried, nil
+}
 
 func (f *triedFeed) Try(list []*remedy.Remedy, all bool) error {
 	if f.tried != nil {
@@ -134,7 +137,7 @@ func TestLedgerKeys(t *testing.T) {
 		t.Fatalf("a line was tried: %v", f.tried)
 	}
 	d.script("keys 3 T\nscreen Ledger")
-	all, _ := f.Remedies()
+	all, _, _ := f.Remedies()
 	if !f.all || len(f.tried) != len(all) || len(all) == 0 {
 		t.Fatalf("T tried %v, all %v", f.tried, f.all)
 	}

@@ -103,7 +103,7 @@ func (f *feed) follow(st *feedState, paths []string, o logs.Options) error {
 		st.printed = newPrintedLog(store)
 	}
 	if st.run != nil {
-		st.ledger = readLedger(st.run.Path)
+		st.ledger = readLedger(st.run)
 	}
 	f.mu.Lock()
 	f.state = st

@@ -37,7 +37,6 @@ func (f *feed) trialsOf(st *feedState) (*trials, error) {
 		return nil, err
 	}
 	t := newTrials(p, st.run.file(ledgerFile), f.fold(st), st.ledger)
-	t.ledger.Baseline, t.ledger.Trials, t.ledger.Together = nil, nil, nil // figures of another day compare with nothing of today
 	st.trials.CompareAndSwap(nil, t)
 	return st.trials.Load(), nil
 }
@@ -46,6 +45,9 @@ func (f *feed) trialsOf(st *feedState) (*trials, error) {
 func (f *feed) trialProgram(st *feedState) (*trialProgram, error) {
 	if st.run == nil {
 		return nil, errors.New("these are files, and no run of tcdbg that can run again")
+	}
+	if !st.run.own() {
+		return nil, errors.New("the run is not one of yours: a command that somebody else's folder names is not run")
 	}
 	i := &st.run.Info
 	if info, err := os.Stat(i.Dir); !filepath.IsAbs(i.Dir) || err != nil || !info.IsDir() {
@@ -64,13 +66,13 @@ func (f *feed) trialProgram(st *feedState) (*trialProgram, error) {
 }
 
 // Remedies implements tui.Trials.
-func (f *feed) Remedies() ([]*remedy.Remedy, []remedy.Untried) {
+func (f *feed) Remedies() ([]*remedy.Remedy, []remedy.Untried, error) {
 	t, err := f.trialsOf(f.now())
 	if err != nil {
-		return nil, nil
+		return nil, nil, err
 	}
 	l, _ := t.Ledger()
-	return l.Remedies, l.Untried
+	return l.Remedies, l.Untried, nil
 }
 
 // Try implements tui.Trials.

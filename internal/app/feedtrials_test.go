@@ -2,12 +2,14 @@ package app
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"tcdbg/explain"
 	"tcdbg/explain/remedy"
+	"tcdbg/logs"
 )
 
 // The screens' way: what is found is tried, what is proven is written and taken back, and a
@@ -29,7 +31,7 @@ func TestTrialsOfFeed(t *testing.T) {
 	}
 	<-f.now().done
 	before := f.Snapshot()
-	list, _ := f.Remedies()
+	list, _, _ := f.Remedies()
 	patch := remedy.ForFinding(list, "break", before.Breaks[0].Key)
 	if len(patch) != 1 || f.Ledger() == nil || f.CancelTrials() {
 		t.Fatalf("%+v", patch)
@@ -78,7 +80,50 @@ func TestTrialsOfFeed(t *testing.T) {
 	}
 	f.now().close()
 	nothingLeft(t, state)
-	if saved := readLedger(r.Path); saved == nil || len(saved.Trials) != 1 || !saved.Trials[0].Verdict.Proven {
+	if saved := readLedger(r); saved == nil || len(saved.Trials) != 1 || !saved.Trials[0].Verdict.Proven {
 		t.Errorf("the saved ledger: %+v", saved)
+	}
+}
+
+// A run folder from elsewhere names a command and patches: neither is run, offered or
+// written.
+func TestForeignRunIsNotTried(t *testing.T) {
+	state := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", state)
+	t.Setenv("TCDBG_BACKEND", "aot_eager")
+	path := program(t, branching)
+	if out := run(t, tcdbg(t, state, "try", path)); out.code != 0 {
+		t.Fatalf("%+v", out)
+	}
+	own := lastRun(t, state)
+	received := filepath.Join(t.TempDir(), filepath.Base(own.Path))
+	if err := os.CopyFS(received, os.DirFS(own.Path)); err != nil {
+		t.Fatal(err)
+	}
+	foreign, err := loadRun(received)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r, want := range map[*Run]bool{own: true, foreign: false} {
+		f := &feed{root: r.Info.Dir}
+		if err := f.follow(&feedState{run: r}, []string{r.file(traceFile)}, logs.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		<-f.now().done
+		if (f.Ledger() != nil) != want {
+			t.Errorf("ledger of %s: %v", r.Path, f.Ledger())
+		}
+		list, _, _ := f.Remedies()
+		if (len(list) > 0) != want {
+			t.Errorf("remedies of %s: %v", r.Path, list)
+		}
+		if l := f.Ledger(); want && len(l.Trials) != 1 {
+			t.Errorf("what was tried before is gone: %+v", l)
+		}
+		m := remedy.OfSwitch(remedy.Switch{Name: "dynamic", Value: "true"})
+		if err := f.Try([]*remedy.Remedy{&m}, false); (err == nil) != want {
+			t.Errorf("a trial of %s: %v", r.Path, err)
+		}
+		f.now().close()
 	}
 }

@@ -74,7 +74,7 @@ func (s *session) ledgerFor(f tryFlags, args []string, command bool) (*remedy.Le
 		if err != nil {
 			return nil, "", err
 		}
-		l := readLedger(r.Path)
+		l := readLedger(r)
 		if l == nil {
 			return nil, "", failf(ExitNoFile, "of run %s nothing was tried: tcdbg try, or t on the screens", r.Info.ID)
 		}

@@ -14,6 +14,7 @@ import (
 	"tcdbg/explain"
 	"tcdbg/explain/remedy"
 	"tcdbg/internal/app/results"
+	"tcdbg/logs/regular"
 )
 
 // This file tries remedies one after the other, alone and together, and keeps the ledger.
@@ -41,7 +42,7 @@ type trials struct {
 func newTrials(p *trialProgram, file string, r *explain.Report, earlier *remedy.Ledger) *trials {
 	l := &remedy.Ledger{Version: remedy.LedgerVersion}
 	if earlier != nil {
-		l = earlier
+		l = earlier.Clone()
 	}
 	l.Program, l.Engine, l.Go, l.Steps, l.Seeds = r.Title, r.Engine, p.inGo, p.steps, seedsOf(p.inGo)
 	l.Remedies, l.Untried = remedy.For(r)
@@ -192,7 +193,9 @@ func (t *trials) baseline(ctx context.Context, of int) error {
 		return fmt.Errorf("nothing can be tried: the program as it is %s", bad)
 	}
 	t.base = o
-	t.change(func(l *remedy.Ledger) { l.Baseline = trial })
+	t.change(func(l *remedy.Ledger) { // figures of another day compare with nothing of today
+		l.Baseline, l.Trials, l.Together, l.Unstable = trial, nil, nil, ""
+	})
 	return t.save()
 }
 
@@ -320,9 +323,29 @@ func (t *trials) greedy(ctx context.Context) error {
 	return nil
 }
 
-// readLedger reads the ledger of a run folder; nil where it has none.
-func readLedger(dir string) *remedy.Ledger {
-	text, err := os.ReadFile(filepath.Join(dir, ledgerFile))
+// own says whether the run lies among the user's own runs: what a folder from elsewhere
+// names is neither run nor written.
+func (r *Run) own() bool {
+	root, err := runsRoot()
+	if err != nil || r.unrecorded() {
+		return false
+	}
+	if root, err = filepath.EvalSymlinks(root); err != nil {
+		return false
+	}
+	path, err := filepath.EvalSymlinks(r.Path)
+	return err == nil && filepath.Dir(path) == root
+}
+
+// maxLedger is how large a ledger may be.
+const maxLedger = 64 << 20
+
+// readLedger reads the ledger of a run of the user's own; nil where it has none.
+func readLedger(r *Run) *remedy.Ledger {
+	if !r.own() {
+		return nil
+	}
+	text, err := regular.Read(r.file(ledgerFile), maxLedger)
 	if err != nil {
 		return nil
 	}

@@ -170,7 +170,11 @@ func TestTryRefutes(t *testing.T) {
 	for name, c := range map[string]struct{ what, why, state string }{
 		"exit code": {`if said.Len() == 0 { os.Exit(3) }`, "ends with 3, and without the remedy with 0", "done"},
 		"output":    {`fmt.Println("logged", said.Len())`, "the results differ: line 4 of standard output", "done"},
-		"endless":   {`for said.Len() == 0 { time.Sleep(time.Millisecond) }`, "it had not ended after 8s", "time limit"},
+		"value": {
+			`_ = fmt.Sprint(g(torch.Full([]int{2}, float64(said.Len()))))`,
+			"the results differ: call 4 of f, output[0] is 1, and without the remedy 0.", "done",
+		},
+		"endless": {`for said.Len() == 0 { time.Sleep(time.Millisecond) }`, "it had not ended after 8s", "time limit"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			state, path := t.TempDir(), program(t, strings.Replace(counting, "WHAT", c.what, 1))

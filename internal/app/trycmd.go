@@ -245,7 +245,12 @@ func (s *session) showProgress(t *trials) (end func()) {
 
 func (s *session) printLedger(f tryFlags, l *remedy.Ledger) error {
 	if !f.json {
-		return l.WriteText(s.Stdout)
+		var b strings.Builder
+		if err := l.WriteText(&b); err != nil {
+			return err
+		}
+		_, err := fmt.Fprint(s.Stdout, shownLines(b.String()))
+		return err
 	}
 	text, err := l.Write()
 	if err == nil {
