@@ -77,6 +77,9 @@ func Judge(base, m *Measured, c *Comparison) Verdict {
 		return Verdict{Why: "the program did not end by itself"}
 	case base.Exit == nil:
 		return Verdict{Why: "the baseline did not end by itself"}
+	case *m.Exit == 0 && *base.Exit != 0:
+		return Verdict{Why: fmt.Sprintf("there is nothing to compare: the program ends with %d as it is. With the remedy it ends with 0, "+
+			"so what fails is in what the remedy changes", *base.Exit)}
 	case *m.Exit != *base.Exit:
 		return Verdict{Why: fmt.Sprintf("the program ends with %d, and without the remedy with %d", *m.Exit, *base.Exit)}
 	case c == nil:

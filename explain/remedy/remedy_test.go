@@ -41,6 +41,7 @@ func TestJudge(t *testing.T) {
 		{"nothing", measured(1, 1, 3, 0), measured(1, 1, 3, 0), same, false, "nothing is better"},
 		{"more recompiles", measured(1, 0, 3, 0), measured(0, 2, 1, 0), same, false, "2 recompiles more"},
 		{"exit", measured(1, 0, 3, 0), measured(0, 0, 1, 1), same, false, "ends with 1, and without the remedy with 0"},
+		{"mended", measured(1, 0, 3, 1), measured(0, 0, 1, 0), same, false, "so what fails is in what the remedy changes"},
 		{"killed", measured(1, 0, 3, 0), killed, same, false, "did not end by itself"},
 		{"differs", measured(1, 0, 3, 0), measured(0, 0, 1, 0), &Comparison{First: "x"}, false, "the results differ: x"},
 		{"not compared", measured(1, 0, 3, 0), measured(0, 0, 1, 0), nil, false, "could not be compared"},
