@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -10,6 +11,7 @@ import (
 	"tcdbg/explain"
 	"tcdbg/explain/remedy"
 	"tcdbg/tui/keys"
+	"tcdbg/tui/prompt"
 	"tcdbg/tui/syntax"
 	"tcdbg/tui/theme"
 )
@@ -28,6 +30,9 @@ type Trials interface {
 	// Try begins to try remedies one after the other (reads); all: and then together. It
 	// fails where the program cannot run again, or trials are running.
 	Try(list []*remedy.Remedy, all bool) error
+	// EndAfter has each trial end after so many outermost calls of compiled functions, 0: at
+	// its own end. What was tried before then counts no more.
+	EndAfter(calls int) error
 	// CancelTrials ends what Try began, and reports whether there was anything.
 	CancelTrials() bool
 	// ApplyRemedies writes the patches of remedies into the user's files (writes), all or
@@ -47,6 +52,7 @@ const (
 	applyRow
 	undoRow
 	cancelTrials
+	endAfter
 )
 
 func newLedger() screen {
@@ -61,6 +67,7 @@ func newLedger() screen {
 			keys.Bind(applyRow, "apply what is proven (asks)", group, 1, "a"),
 			keys.Bind(undoRow, "take it back", group, 1, "u"),
 			keys.Bind(cancelTrials, "cancel", group, 1, "c"),
+			keys.Bind(endAfter, "end each trial after so many calls", group, 2, "S"),
 		},
 	}}
 }
@@ -117,7 +124,7 @@ func (scr *ledgerScreen) lead(sc *scene, w int) []theme.Line {
 		took := sc.now().Sub(p.Start).Round(1e9)
 		return []theme.Line{
 			theme.Line{theme.T(theme.Bold|theme.Yellow, " "+text), {Text: fmt.Sprintf(" · %s", took)}}.Fit(w),
-			theme.L(theme.Faint, "   c cancels; the program's own files stay as they are"),
+			theme.L(theme.Faint, "   c or esc cancels; the program's own files stay as they are"),
 		}
 	}
 	proven := 0
@@ -346,10 +353,15 @@ func docRemedy(d *doc, r *remedy.Remedy) {
 
 func (scr *ledgerScreen) act(sc *scene, a keys.Action) (tea.Cmd, bool) {
 	t := trialsOf(sc.feed)
-	if a < keys.Own || t == nil {
+	if t == nil || a < keys.Own && a != keys.Back {
 		return nil, false
 	}
 	switch a {
+	case keys.Back:
+		if l := t.Ledger(); l == nil || l.Running == nil || scr.inside || !t.CancelTrials() {
+			return nil, false
+		}
+		sc.say("the trials are being cancelled")
 	case tryRow:
 		return tryList(sc, scr.remedies(), false), true
 	case applyRow:
@@ -361,6 +373,8 @@ func (scr *ledgerScreen) act(sc *scene, a keys.Action) (tea.Cmd, bool) {
 			}
 			return statusMsg{text: "taken back: your files are as they were before"}
 		}, true
+	case endAfter:
+		return sc.prompt.Start("end each trial after how many calls (0: at its end) ", "", prompt.Typed{Accept: askedEnd(t)}), true
 	case cancelTrials:
 		if !t.CancelTrials() {
 			sc.fail("no trial is running")
@@ -371,6 +385,25 @@ func (scr *ledgerScreen) act(sc *scene, a keys.Action) (tea.Cmd, bool) {
 		return nil, false
 	}
 	return nil, true
+}
+
+// askedEnd takes the number of calls that was typed.
+func askedEnd(t Trials) func(text string) tea.Cmd {
+	return func(text string) tea.Cmd {
+		return func() tea.Msg {
+			n, err := strconv.Atoi(strings.TrimSpace(text))
+			if err != nil || n < 0 {
+				return statusMsg{"nothing changed: that is no number of calls", true}
+			}
+			if err := t.EndAfter(n); err != nil {
+				return statusMsg{"nothing changed: " + err.Error(), true}
+			}
+			if n == 0 {
+				return statusMsg{text: "trials run to their end"}
+			}
+			return statusMsg{text: fmt.Sprintf("trials end after %s", count(n, "call"))}
+		}
+	}
 }
 
 // remedies are those of the selected row.

@@ -17,6 +17,7 @@ type triedFeed struct {
 	tried   []string
 	all     bool
 	written []string
+	calls   int
 }
 
 func (f *triedFeed) Ledger() *remedy.Ledger { return f.ledger }
@@ -34,6 +35,11 @@ func (f *triedFeed) Try(list []*remedy.Remedy, all bool) error {
 		f.tried = append(f.tried, m.ID)
 	}
 	f.all = all
+	return nil
+}
+
+func (f *triedFeed) EndAfter(calls int) error {
+	f.calls = calls
 	return nil
 }
 
@@ -155,6 +161,15 @@ func TestLedgerKeys(t *testing.T) {
 		t.Errorf("t on the Ledger tried %v", f.tried)
 	}
 	d.script("keys t\nexpect trials are running")
+	f.ledger.Running = &remedy.Progress{What: "dynamic=true", N: 1, Of: 3, Start: d.m.sc.now()}
+	d.script("poll\nexpect trying dynamic=true (1 of 3)\nkeys esc\nexpect the trials are being cancelled\nscreen Ledger")
+	if f.ledger.Running = nil; f.tried != nil {
+		t.Error("esc did not cancel")
+	}
+	d.script("keys S\ntype 20\nkeys enter\nexpect trials end after 20 calls\nkeys S\ntype x\nkeys enter\nexpect no number of calls")
+	if f.calls != 20 {
+		t.Errorf("trials end after %d calls", f.calls)
+	}
 }
 
 // t on a row tries what is for it; where there is nothing it says why.

@@ -94,6 +94,15 @@ func (f *feed) Try(list []*remedy.Remedy, all bool) error {
 	return nil
 }
 
+// EndAfter implements tui.Trials.
+func (f *feed) EndAfter(calls int) error {
+	t, err := f.trialsOf(f.now())
+	if err != nil {
+		return err
+	}
+	return t.endAfter(calls)
+}
+
 // CancelTrials implements tui.Trials.
 func (f *feed) CancelTrials() bool {
 	t := f.now().trials.Load()

@@ -52,6 +52,18 @@ func TestTrialsOfFeed(t *testing.T) {
 	if f.Snapshot() == before {
 		t.Error("the screens do not see that the ledger has changed")
 	}
+	if err := f.EndAfter(3); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Try(patch, false); err != nil {
+		t.Fatal(err)
+	}
+	for f.Ledger().Running != nil {
+		time.Sleep(5 * time.Millisecond)
+	}
+	if l := f.Ledger(); *l.Baseline.Measured.Calls != 3 || len(l.Trials) != 1 || *l.Trials[0].Measured.Calls != 3 {
+		t.Errorf("trials that end after 3 calls: %+v", l)
+	}
 
 	text, _ := os.ReadFile(path)
 	if n, err := f.ApplyRemedies(patch); n != 1 || err != nil {

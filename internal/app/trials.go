@@ -146,6 +146,19 @@ func (t *trials) note(m *remedy.Remedy) {
 	})
 }
 
+// endAfter has later trials end after so many calls; they get a baseline that does, too.
+func (t *trials) endAfter(calls int) error {
+	if !t.busy.TryLock() {
+		return errTrying
+	}
+	defer t.busy.Unlock()
+	t.prog.steps = calls
+	t.base.discard()
+	t.base, t.checked = nil, false
+	t.change(func(l *remedy.Ledger) { l.Steps = calls })
+	return nil
+}
+
 // Cancel ends the trials that run, and reports whether there were any.
 func (t *trials) Cancel() bool {
 	t.mu.Lock()
