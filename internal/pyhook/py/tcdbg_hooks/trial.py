@@ -71,7 +71,9 @@ def _overlay():
         return plain(self, fullname) if code is None else code
 
     machinery.SourceFileLoader.get_code = get_code
-    when("runpy", _runpy)
+    import runpy  # often frozen into Python, so that its loader is everybody's: it is not waited for
+
+    _runpy(runpy)
     _main.__cantrace__ = True
     sys.addaudithook(_main)
 
@@ -128,7 +130,12 @@ def _main(event, args):
     except BaseException as e:
         tb = e.__traceback__.tb_next
         e.__traceback__ = tb
-        sys.excepthook(type(e), e, tb)
+        if sys.excepthook is sys.__excepthook__:
+            import traceback
+
+            traceback.print_exception(type(e), e, tb)  # with the lines that ran
+        else:
+            sys.excepthook(type(e), e, tb)
         raise SystemExit(130 if isinstance(e, KeyboardInterrupt) else 1) from None
     raise SystemExit(0)
 
