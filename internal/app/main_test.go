@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -29,7 +30,9 @@ const asFix = "TCDBG_TEST_FIX"
 const withSource = "TCDBG_TEST_SOURCE"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
+	// A process that tcdbg starts for itself is not to run the tests again.
+	own := len(os.Args) > 1 && slices.Contains([]string{engineCommand, leaderCommand, guardCommand}, os.Args[1])
+	if own || os.Getenv(asProgram) != "" {
 		var source fs.FS = fstest.MapFS{
 			"torch/torch.go":      {Data: []byte("package torch\n")},
 			"torch/torch_test.go": {Data: []byte("package torch\n")},
