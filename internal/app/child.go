@@ -24,6 +24,7 @@ const controlFD = 3
 type child struct {
 	cmd     *exec.Cmd
 	control *os.File // viewer's end; nil for a foreign program
+	pauser  *pauser  // of a Python program that can be paused; nil: it cannot
 	run     *Run
 	group   int     // its process group; 0: ours
 	leader  *leader // of that group, for a foreign program
@@ -125,10 +126,13 @@ func (r *Run) shared(screens bool) []*os.File {
 
 // leave makes the child run on when the viewer ends, and notes that in its run.
 func (c *child) leave() error {
-	if c.control != nil {
+	if c.controlled() {
 		if _, err := c.send(ctl.Command{Verb: ctl.Leave}); err != nil {
 			return err
 		}
+	}
+	if c.pauser != nil {
+		c.pauser.close()
 	}
 	c.leader.release()
 	return c.run.leave(c.cmd.Process.Pid)
@@ -148,13 +152,19 @@ func socketPair() (ours, theirs *os.File, err error) {
 	return os.NewFile(uintptr(fds[0]), "control"), os.NewFile(uintptr(fds[1]), "control"), nil
 }
 
+// controlled reports whether the program takes commands.
+func (c *child) controlled() bool { return c.control != nil || c.pauser != nil }
+
 // send writes a command to the engine and returns its id.
 func (c *child) send(command ctl.Command) (int, error) {
-	if c.control == nil {
-		return 0, fmt.Errorf("%s: only programs under tcdbg run can be controlled", command.Verb)
+	if !c.controlled() {
+		return 0, fmt.Errorf("%s: only programs under tcdbg run and tcdbg exec --pause can be controlled", command.Verb)
 	}
 	c.nextID++
 	command.ID = c.nextID
+	if c.pauser != nil {
+		return c.nextID, c.pauser.send(command)
+	}
 	return c.nextID, ctl.Send(c.control, command)
 }
 
@@ -176,6 +186,9 @@ func (c *child) wait() (ending, error) {
 	c.leader.release() // what a command leaves running when it ends by itself is its own
 	if c.control != nil {
 		c.control.Close()
+	}
+	if c.pauser != nil {
+		c.pauser.close()
 	}
 	e := endingOf(c.cmd.ProcessState, err)
 	if f := c.run.fault(); f != nil {

@@ -84,6 +84,7 @@ command; its exit code becomes tcdbg's.`,
 	}
 	c.Flags().SetInterspersed(false)
 	c.Flags().BoolVar(&f.plain, "plain", false, "no screens: the command's own output, the report at the end")
+	c.Flags().BoolVar(&f.pause, "pause", false, "stop Python before its first line, and at breakpoints; space continues")
 	c.Flags().BoolVar(&f.noProvenance, "no-provenance", false, "do not set INDUCTOR_PROVENANCE (it costs some compile time)")
 	c.Flags().StringArrayVar(&f.maps, "source-map", nil, "`FROM=TO`: where the trace names a source file under FROM, read it under TO")
 	return c

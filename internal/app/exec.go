@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tcdbg/logs"
+	"tcdbg/logs/ctl"
 	"tcdbg/logs/regular"
 )
 
@@ -20,6 +21,7 @@ import (
 // execFlags are the flags of exec.
 type execFlags struct {
 	plain        bool
+	pause        bool
 	noProvenance bool
 	maps         []string
 }
@@ -76,30 +78,58 @@ func (s *session) exec(fl execFlags, argv []string) error {
 	if err != nil {
 		return err
 	}
-	if fl.plain || !s.onTerminal() {
+	plain := fl.plain || !s.onTerminal()
+	if fl.pause && plain {
+		return failf(ExitUsage, "exec --pause needs a terminal, and no --plain: the screens' keys say when to go on")
+	}
+	if plain {
 		return s.execPlain(fl, argv)
 	}
-	r, err := newRun("exec", argv[:1], argv[1:], Options{})
+	options := Options{Pause: fl.pause}
+	r, err := newRun("exec", argv[:1], argv[1:], options)
 	if err != nil {
 		return err
 	}
 	f := &feed{title: r.Info.title(), root: r.Info.Dir, exportDir: r.Path, maps: maps, files: filesOf(argv)}
-	start := func(f *feed, r *Run, env []string) error {
-		return f.startChild(r, func(stdin, stdout, stderr *os.File) (*child, error) {
-			return startForeign(r, argv, env, stdin, stdout, stderr, true)
-		}, logsAreKept(r, env))
-	}
 	f.again = func(f *feed) error {
-		next, err := newRun("exec", argv[:1], argv[1:], Options{})
+		next, err := newRun("exec", argv[:1], argv[1:], options)
 		if err != nil {
 			return err
 		}
-		return start(f, next, traceEnv(next, os.Environ(), fl.noProvenance))
+		return f.startForeign(next, argv, traceEnv(next, os.Environ(), fl.noProvenance))
 	}
-	if err := start(f, r, traceEnv(r, os.Environ(), fl.noProvenance)); err != nil {
+	if err := f.startForeign(r, argv, traceEnv(r, os.Environ(), fl.noProvenance)); err != nil {
 		return err
 	}
 	return s.show(f)
+}
+
+// startForeign starts a command under the screens, with a channel to its Python processes
+// where its run is one that can be paused. Breakpoints of a run before are set again.
+func (f *feed) startForeign(r *Run, argv, env []string) error {
+	kept := logsAreKept(r, env)
+	var p *pauser
+	if r.Info.Engine.Pause {
+		var standing []ctl.Command
+		if before := f.now(); before != nil && before.child != nil && before.child.pauser != nil {
+			standing = before.child.pauser.commands()
+		}
+		var err error
+		if p, env, err = newPauser(r, env, standing); err != nil {
+			return errors.Join(err, r.finish(ending{State: Crashed, Code: ExitEngine, Crash: err.Error()}))
+		}
+	}
+	err := f.startChild(r, func(stdin, stdout, stderr *os.File) (*child, error) {
+		c, err := startForeign(r, argv, env, stdin, stdout, stderr, true)
+		if err == nil {
+			c.pauser = p
+		}
+		return c, err
+	}, kept)
+	if err != nil && p != nil {
+		p.close()
+	}
+	return err
 }
 
 // execPlain runs a command on our own streams. Its standard output is exactly

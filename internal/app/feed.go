@@ -69,6 +69,8 @@ type feedState struct {
 	state   logs.State             // what the engine said last, as of the last snapshot
 	trials  atomic.Pointer[trials] // of remedies; nil: none were asked for yet
 	ledger  *remedy.Ledger         // of trials of before; nil: none
+	stops   bool                   // the trace has stops, and
+	stands  *explain.Stop          // the last one at which a thread stands, nil: none does
 }
 
 func (f *feed) now() *feedState {
@@ -233,7 +235,10 @@ func (f *feed) Snapshot() *explain.Report {
 	st := f.now()
 	r := f.fold(st)
 	f.mu.Lock()
-	st.state = r.State
+	st.state, st.stops, st.stands = r.State, len(r.Session.Stops) > 0, nil
+	if standing := r.Session.Standing(); len(standing) > 0 {
+		st.stands = standing[len(standing)-1]
+	}
 	f.mu.Unlock()
 	return f.withLedger(st, r)
 }
@@ -257,13 +262,8 @@ func (f *feed) Run() tui.Run {
 	st := f.state
 	r := tui.Run{Title: f.title, Root: f.root, Live: st.live, Start: st.start, Elapsed: st.took}
 	r.Watched, r.Changes = f.watched, f.changes
-	if st.live && st.state.State == "paused" {
-		r.Paused = true
-		if w := st.state.Where; w != nil {
-			r.Where = fmt.Sprintf("%s:%d", filepath.Base(w.File), w.Line)
-		}
-	}
-	r.Control = st.live && st.child != nil && st.child.control != nil
+	r.Paused, r.Where = st.paused()
+	r.Control = st.live && st.child != nil && st.child.controlled()
 	r.Again = f.again != nil
 	r.Ours = st.live && st.child != nil
 	if f.broken != nil {
@@ -274,6 +274,25 @@ func (f *feed) Run() tui.Run {
 		r.Ended, r.Failed = endWords(st)
 	}
 	return r
+}
+
+// paused reports whether the program stands, and where. Of a program with several threads
+// and processes it is enough that one does.
+func (st *feedState) paused() (bool, string) {
+	at, paused := st.state.Where, st.state.State == "paused"
+	if st.stops {
+		paused = st.stands != nil
+		if at = nil; paused {
+			at = &st.stands.Where
+		}
+	}
+	if !st.live || !paused {
+		return false, ""
+	}
+	if at == nil || at.File == "" {
+		return true, ""
+	}
+	return true, fmt.Sprintf("%s:%d", filepath.Base(at.File), at.Line)
 }
 
 // endWords says how a run ended, as the header shows it.

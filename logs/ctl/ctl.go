@@ -39,6 +39,10 @@ const (
 	Unwatch  Verb = "unwatch"
 	// Leave lets the program run on when the channel ends; a paused one goes on.
 	Leave Verb = "leave"
+
+	// Two are the viewer's own, to a process of a Python program that connects.
+	Start Verb = "start" // stop before the first line
+	Ready Verb = "ready" // so far were the commands that stood before: the program may begin
 )
 
 // Command is one line of the channel.

@@ -111,6 +111,27 @@ def guard(fn, *args):
         return None
 
 
+def hooked(fn, *args):
+    """guard for hooks that may stand still: what a signal's handler raised meanwhile, marked by
+    of_the_program, is the program's own and goes on."""
+    try:
+        return fn(*args)
+    except Exception as e:
+        if getattr(e, "_tcdbg_program", False):
+            raise
+        failed(getattr(fn, "__module__", "") + "." + getattr(fn, "__qualname__", "?"))
+        return None
+
+
+def of_the_program(error):
+    """Marks an exception that a signal's handler of the program raised in code of ours."""
+    try:
+        error._tcdbg_program = True
+    except AttributeError:
+        pass
+    return error
+
+
 def failed(where):
     """Writes a record of the exception that is handled, once for each place."""
     if where in _said:
