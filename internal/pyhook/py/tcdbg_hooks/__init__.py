@@ -63,6 +63,9 @@ class _Finder:
         run = getattr(loader, "exec_module", None)
         if run is None:
             return
+        if isinstance(loader, type):  # shared by all frozen modules
+            failed("import of " + name + ": the loader cannot be watched")
+            return
 
         def exec_module(module):
             try:
