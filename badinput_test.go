@@ -182,15 +182,23 @@ func TestSurroundingsThatFail(t *testing.T) {
 			"tcdbg: cannot write /no/such/folder/x: no such file or directory\n", 1,
 		},
 		{
-			"run folder", "$T run $M", []string{"XDG_STATE_HOME=" + file}, 0, "begins\n[3]\n",
+			"run folder", "$T run $M",
+			[]string{"XDG_STATE_HOME=" + file},
+			0, "begins\n[3]\n",
 			"set XDG_STATE_HOME to a folder that can be written; this run is not recorded", 1,
 		},
 		{
-			"home", "$T run $M", []string{"XDG_STATE_HOME=", "HOME=" + file}, 0, "begins\n[3]\n",
+			"home", "$T run $M",
+			[]string{"XDG_STATE_HOME=", "HOME=" + file},
+			0, "begins\n[3]\n",
 			"set XDG_STATE_HOME to a folder that can be written; this run is not recorded", 1,
 		},
-		{"no home", "unset HOME; $T run $M", []string{"XDG_STATE_HOME="}, 0, "begins\n[3]\n",
-			"set XDG_STATE_HOME; this run is not recorded", 1},
+		{
+			"no home", "unset HOME; $T run $M",
+			[]string{"XDG_STATE_HOME="},
+			0, "begins\n[3]\n",
+			"set XDG_STATE_HOME; this run is not recorded", 1,
+		},
 		{"cache", "$T run $M", []string{"XDG_CACHE_HOME=" + file}, 0, "begins\n[3]\n", "compiled code is not kept", -1},
 		{"no compiler", "$T run $M", []string{"PATH=/nonexistent", "CC="}, 0, "begins\n[3]\n", "no C compiler", 1},
 	} {

@@ -44,11 +44,16 @@ func TestDiskErrors(t *testing.T) {
 	}
 	for _, c := range []diskCommand{
 		{
-			"run", []string{"run", "--plain", file}, []string{s.state, s.cache, file}, nil,
+			"run",
+			[]string{"run", "--plain", file},
+			[]string{s.state, s.cache, file},
+			nil,
 			func(t *testing.T, what string, r faults.Result) { s.ranAsEver(t, what, file, r) },
 		},
 		{
-			"run that fills the cache", []string{"run", "--plain", file}, []string{s.cache},
+			"run that fills the cache",
+			[]string{"run", "--plain", file},
+			[]string{s.cache},
 			func(t *testing.T) {
 				graphs, _ := filepath.Glob(filepath.Join(s.cache, "tcdbg/graph-*"))
 				for _, g := range graphs {
@@ -58,7 +63,10 @@ func TestDiskErrors(t *testing.T) {
 			func(t *testing.T, what string, r faults.Result) { s.ranAsEver(t, what, file, r) },
 		},
 		{
-			"exec", []string{"exec", "--plain", "--", "sh", "-c", "echo out; echo err >&2; exit 3"}, []string{s.state}, nil,
+			"exec",
+			[]string{"exec", "--plain", "--", "sh", "-c", "echo out; echo err >&2; exit 3"},
+			[]string{s.state},
+			nil,
 			func(t *testing.T, what string, r faults.Result) {
 				if r.Code != 3 || r.Stdout != "out\n" || strings.Count(r.Stderr, "err\n") != 1 {
 					t.Errorf("%s: exit %d, standard output %q\n%s", what, r.Code, r.Stdout, r.Stderr)
@@ -66,7 +74,10 @@ func TestDiskErrors(t *testing.T) {
 			},
 		},
 		{
-			"report", []string{"report", saved[0]}, []string{s.state}, nil,
+			"report",
+			[]string{"report", saved[0]},
+			[]string{s.state},
+			nil,
 			func(t *testing.T, what string, r faults.Result) {
 				whole := r.Stdout == report || strings.Contains(r.Stdout, "input/output error: read up to there")
 				if r.Code == 0 && !whole || r.Code != 0 &&
@@ -76,7 +87,9 @@ func TestDiskErrors(t *testing.T) {
 			},
 		},
 		{
-			"report -o", []string{"report", "-o", out, saved[0]}, []string{filepath.Dir(out)},
+			"report -o",
+			[]string{"report", "-o", out, saved[0]},
+			[]string{filepath.Dir(out)},
 			func(t *testing.T) {
 				if err := os.WriteFile(out, []byte("old"), 0o600); err != nil {
 					t.Fatal(err)

@@ -49,8 +49,10 @@ func TestUnrecorded(t *testing.T) {
 		last string // of the line
 	}{
 		{[]string{"run", "--plain", file}, "tensor([1.8415, 1.8415])\n", 3, "this run is not recorded"},
-		{[]string{"exec", "--plain", "--", "sh", "-c", "echo out; echo ${TORCH_TRACE-none}; exit 4"},
-			"out\nnone\n", 4, "this run is not recorded"},
+		{
+			[]string{"exec", "--plain", "--", "sh", "-c", "echo out; echo ${TORCH_TRACE-none}; exit 4"},
+			"out\nnone\n", 4, "this run is not recorded",
+		},
 		{[]string{"exec", "--plain", "--", "sh", "-c", "kill -9 $$"}, "", 137, "was ended by SIGKILL"},
 		{[]string{"exec", "--plain", "--", "no-such-command"}, "", 66, "is it installed and on PATH?"},
 		{[]string{"explain", file}, "", 73, "can be written"},

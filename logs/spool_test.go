@@ -57,7 +57,7 @@ func TestSpoolReads(t *testing.T) {
 // gives back what is its own, in every piece.
 func TestSpoolsShare(t *testing.T) {
 	all := &spools{dir: t.TempDir(), limit: 1000}
-	defer all.Close()
+	defer func() { _ = all.Close() }()
 	var spools [20]*spool
 	var want [20]bytes.Buffer
 	for i := range spools {

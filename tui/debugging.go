@@ -19,7 +19,7 @@ import (
 
 // debugging is what the screens know of a program that they can stop.
 type debugging struct {
-	seen   int64  // record of the newest stop that was shown
+	next   int64  // records from which on a stop was not shown yet
 	points int    // breakpoints that were set: their ids
 	state  string // how the header says that the program stands
 }
@@ -68,10 +68,10 @@ func (m *Model) stopped() {
 		return
 	}
 	s := standing[len(standing)-1]
-	if s.Seq <= sc.debug.seen {
+	if s.Seq < sc.debug.next {
 		return
 	}
-	sc.debug.seen = s.Seq
+	sc.debug.next = s.Seq + 1
 	m.pane(keys.Stop).untouch()
 	if s.Where.File != "" {
 		sc.sel = posSel(s.Where)

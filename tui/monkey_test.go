@@ -169,8 +169,18 @@ func someKeys(m *Model) (out []string) {
 
 // windows are sizes that the monkey takes now and then, up to what is more than a screen.
 var windows = [][2]int{
-	{0, 0}, {1, 1}, {2, 40}, {200, 1}, {200, 2}, {20, 5}, {60, 15}, {80, 24}, {120, 40}, {500, 100},
-	{65535, 3}, {4, 65535},
+	{0, 0},
+	{1, 1},
+	{2, 40},
+	{200, 1},
+	{200, 2},
+	{20, 5},
+	{60, 15},
+	{80, 24},
+	{120, 40},
+	{500, 100},
+	{65535, 3},
+	{4, 65535},
 }
 
 // act draws the next message, or lets records arrive and draws the poll that finds them.

@@ -123,7 +123,9 @@ func (o *xraySheet) uses(list []logs.SharedUse) {
 		head := theme.Clean(u.Buffer) + ", " + bytesText(u.Bytes)
 		if half := (o.sc.w - 16 - theme.Width(head)) / 2; o.sc.w >= sideBySideUses && half >= theme.Width(u.A) && half >= theme.Width(u.B) {
 			o.add(theme.Line{
-				{Text: "      " + head + "   ", Style: theme.Faint}, theme.T(theme.Plain, u.A), {Text: " │ ", Style: theme.Faint},
+				{Text: "      " + head + "   ", Style: theme.Faint},
+				theme.T(theme.Plain, u.A),
+				{Text: " │ ", Style: theme.Faint},
 				theme.T(theme.Plain, u.B),
 			})
 			continue

@@ -99,8 +99,10 @@ func Judge(base, m *Measured, c *Comparison) Verdict {
 		{"breaks", base.Breaks, m.Breaks, true, "break", "breaks"},
 		{"recompiles", base.Recompiles, m.Recompiles, true, "recompile", "recompiles"},
 		{"failures", base.Failures, m.Failures, true, "failure", "failures"},
-		{"functions left to eager execution", base.Eager, m.Eager, true, "function left to eager execution",
-			"functions left to eager execution"},
+		{
+			"functions left to eager execution", base.Eager, m.Eager, true, "function left to eager execution",
+			"functions left to eager execution",
+		},
 		{"graphs", base.Graphs, m.Graphs, false, "graph", "graphs"},
 	}
 	for _, n := range counts {

@@ -314,8 +314,10 @@ func OfSwitch(list ...Switch) Remedy {
 		texts = append(texts, s.Text())
 		quieter = quieter || s.Name == "ignore_logging_functions"
 	}
-	r := Remedy{ID: strings.Join(ids, ","), Text: strings.Join(texts, "; "), How: "the program runs with the setting",
-		Switches: list, Quieter: quieter}
+	r := Remedy{
+		ID: strings.Join(ids, ","), Text: strings.Join(texts, "; "), How: "the program runs with the setting",
+		Switches: list, Quieter: quieter,
+	}
 	if quieter {
 		r.Note = "What is ignored is not logged at all."
 	}

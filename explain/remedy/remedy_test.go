@@ -51,8 +51,10 @@ func TestJudge(t *testing.T) {
 		{"faster", timed(measured(0, 0, 1, 0), 9, 10, 11), timed(measured(0, 0, 1, 0), 4, 5, 6), same, true, "a call takes 50 % less"},
 		{"slower", timed(measured(1, 0, 3, 0), 4, 5, 6), timed(measured(0, 0, 1, 0), 9, 10, 11), same, true, "but a call takes 100 % more"},
 		{"noise", timed(measured(0, 0, 1, 0), 4, 10, 11), timed(measured(0, 0, 1, 0), 4, 5, 6), same, false, "nothing is better"},
-		{"hardly faster", timed(measured(0, 0, 1, 0), 9.9, 10, 11), timed(measured(0, 0, 1, 0), 9.4, 9.5, 9.6),
-			same, false, "nothing is better"},
+		{
+			"hardly faster", timed(measured(0, 0, 1, 0), 9.9, 10, 11), timed(measured(0, 0, 1, 0), 9.4, 9.5, 9.6),
+			same, false, "nothing is better",
+		},
 	} {
 		v := Judge(c.base, c.m, c.c)
 		if v.Proven != c.proven || !strings.Contains(v.Why, c.why) {

@@ -12,8 +12,11 @@ import (
 func TestUnified(t *testing.T) {
 	lines := []string{"a", "b", "\tc", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", ""}
 	first := []explain.Hunk{{Line: 3, Lines: []string{"- c", "+ C", "+ CC"}}}
-	second := []explain.Hunk{{Line: 3, Lines: []string{"- c", "+ C", "+ CC"}}, {Line: 6, Lines: []string{"- f"}},
-		{Line: 15, Lines: []string{"- o", "+ O"}}}
+	second := []explain.Hunk{
+		{Line: 3, Lines: []string{"- c", "+ C", "+ CC"}},
+		{Line: 6, Lines: []string{"- f"}},
+		{Line: 15, Lines: []string{"- o", "+ O"}},
+	}
 	joined, err := Join(first, second)
 	if err != nil {
 		t.Fatal(err)

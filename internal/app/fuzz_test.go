@@ -45,7 +45,11 @@ func FuzzRunFolder(f *testing.F) {
 			}
 		}
 		for _, args := range [][]string{
-			{"report", run}, {"report", "--format", "json", run}, {"report", "last"}, {"runs"}, {"check", "--max-breaks", "0", run},
+			{"report", run},
+			{"report", "--format", "json", run},
+			{"report", "last"},
+			{"runs"},
+			{"check", "--max-breaks", "0", run},
 			{"diff", run, run},
 		} {
 			answers(t, args)

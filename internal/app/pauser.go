@@ -75,7 +75,7 @@ func socketFolder() (string, error) {
 	if err != nil || len(dir)+2 <= longestSocket {
 		return dir, err
 	}
-	os.Remove(dir)
+	_ = os.Remove(dir) // it is empty
 	return os.MkdirTemp("/tmp", "tcdbg-")
 }
 
@@ -93,7 +93,7 @@ func (p *pauser) accept() {
 
 // serve greets a process with what stands, and waits for its end.
 func (p *pauser) serve(conn net.Conn) {
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	in := bufio.NewReader(conn)
 	_ = conn.SetReadDeadline(time.Now().Add(patience)) // it says hello at once or is none of ours
 	line, err := in.ReadSlice('\n')
@@ -197,13 +197,6 @@ func told(c ctl.Command) ctl.Command {
 	return c
 }
 
-// listening reports whether a process of the program is connected.
-func (p *pauser) listening() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.conns) > 0
-}
-
 // commands are those that stand, for the next run.
 func (p *pauser) commands() []ctl.Command {
 	p.mu.Lock()
@@ -221,13 +214,13 @@ func (p *pauser) close() {
 	}
 	p.closed = true
 	if p.listener != nil {
-		p.listener.Close()
+		_ = p.listener.Close()
 	}
 	for _, c := range p.conns {
-		c.conn.Close()
+		_ = c.conn.Close()
 	}
 	if p.dir != "" {
-		os.RemoveAll(p.dir)
+		_ = os.RemoveAll(p.dir)
 	}
-	os.RemoveAll(p.hooks)
+	_ = os.RemoveAll(p.hooks)
 }

@@ -28,5 +28,5 @@ func stopByDefault() (back func()) {
 	if act(&plain, &caught) != 0 {
 		return func() {}
 	}
-	return func() { act(&caught, nil) }
+	return func() { _ = act(&caught, nil) }
 }

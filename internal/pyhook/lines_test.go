@@ -260,7 +260,7 @@ func TestViewersEnd(t *testing.T) {
 		v := stopped(t)
 		v.mu.Lock()
 		for _, c := range v.conns {
-			c.Close()
+			_ = c.Close()
 		}
 		v.mu.Unlock()
 		if out := v.end(0); out != "9\ndone\n" {

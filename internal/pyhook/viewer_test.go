@@ -86,8 +86,8 @@ func startCommand(t *testing.T, more []string, standing []ctl.Command, argv ...s
 	t.Cleanup(func() {
 		_ = syscall.Kill(-v.cmd.Process.Pid, syscall.SIGKILL)
 		<-v.ended
-		listener.Close()
-		os.RemoveAll(socket)
+		_ = listener.Close()
+		_ = os.RemoveAll(socket)
 	})
 	return v
 }

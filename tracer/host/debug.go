@@ -169,7 +169,8 @@ func CallLimited(
 	}
 	th := in.NewThread()
 	th.limited = true
-	done := make(chan error, 1)
+	type outcome struct{ err error }
+	done := make(chan outcome, 1)
 	go func() {
 		var err error
 		ended := false
@@ -177,7 +178,7 @@ func CallLimited(
 			if r := recover(); r != nil || !ended {
 				err = th.failed(r)
 			}
-			done <- err
+			done <- outcome{err}
 		}()
 		if before != nil {
 			before()
@@ -188,8 +189,8 @@ func CallLimited(
 	over := time.NewTimer(limit)
 	defer over.Stop()
 	select {
-	case err := <-done:
-		return err
+	case end := <-done:
+		return end.err
 	case <-over.C:
 	}
 	th.abort.Store(true)

@@ -207,8 +207,10 @@ func (f *Frame) Result() unsafe.Pointer { return f.retp }
 // Pointers to local variables that live in the frame point into the copy.
 func (f *Frame) Clone() *Frame {
 	c := f.Code
-	g := &Frame{Code: c, PC: f.PC, pred: f.pred, private: true, rare: true, heapVars: true, recovered: f.recovered,
-		rebuilt: f.rebuilt}
+	g := &Frame{
+		Code: c, PC: f.PC, pred: f.pred, private: true, rare: true, heapVars: true, recovered: f.recovered,
+		rebuilt: f.rebuilt,
+	}
 	g.fp = c.newRegisters()
 	src, dst := reflect.NewAt(c.layout, f.fp).Elem(), reflect.NewAt(c.layout, g.fp).Elem()
 	dst.Set(src)

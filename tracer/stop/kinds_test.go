@@ -118,8 +118,11 @@ func TestRefusals(t *testing.T) {
 		arg  string
 		want string
 	}{
-		{"dance", "", "dance: unknown command"}, {ctl.Step, "backwards", "a step is line"}, {ctl.Step, "model.go:999", "has no code"},
-		{ctl.Clear, "break", "there is no such breakpoint"}, {ctl.Pause, "", "it stands already"},
+		{"dance", "", "dance: unknown command"},
+		{ctl.Step, "backwards", "a step is line"},
+		{ctl.Step, "model.go:999", "has no code"},
+		{ctl.Clear, "break", "there is no such breakpoint"},
+		{ctl.Pause, "", "it stands already"},
 	} {
 		id := s.send(c.verb, c.arg)
 		st := wait(s, "answer", func() (logs.State, bool) {

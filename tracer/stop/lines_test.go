@@ -118,7 +118,7 @@ func TestLineBreakpoints(t *testing.T) {
 func TestFuncBreakpoint(t *testing.T) {
 	s := load(t, "\n"+walk)
 	for i, want := range []string{"0 0", "0 1", "1 2"} {
-		st := logs.Stop{}
+		var st logs.Stop
 		if i == 0 {
 			st = s.run("func main.add")
 		} else {

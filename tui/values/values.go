@@ -184,7 +184,8 @@ func (b *builder) guards(list []logs.GuardState) {
 			glyph, style = "?", theme.Faint
 		}
 		b.add(Line{Line: theme.Line{
-			{Text: "    " + glyph + " ", Style: style}, theme.T(theme.Plain, oneLine(g.Text)),
+			{Text: "    " + glyph + " ", Style: style},
+			theme.T(theme.Plain, oneLine(g.Text)),
 			theme.T(theme.Faint, "  "+g.Result),
 		}})
 		if g.Expected != "" || g.Actual != "" {
@@ -211,7 +212,8 @@ func (b *builder) stack(stack []logs.StackFrame) {
 			open, glyph, path = false, " ", ""
 		}
 		b.add(Line{Pos: f.Pos, Path: path, Line: theme.Line{
-			{Text: fmt.Sprintf("%s %d ", glyph, i), Style: theme.Faint}, theme.T(theme.Bold, f.Func+" "),
+			{Text: fmt.Sprintf("%s %d ", glyph, i), Style: theme.Faint},
+			theme.T(theme.Bold, f.Func+" "),
 			theme.T(theme.Accent, " "+b.Place(f.Pos)), theme.T(theme.Faint, "  "+strings.TrimSpace(f.Code)),
 		}})
 		if open {

@@ -45,14 +45,20 @@ func TestCompare(t *testing.T) {
 			"call 1 of f, output[0][0, 1] is 2.01, and without the remedy 2", 0,
 		},
 		{"NaN gone", written(t, "float32", "", 1, 2, 3), false, "call 1 of f, output[0][0, 2] is 3, and without the remedy NaN", 0},
-		{"dtype", written(t, "float64", "", 1, 2, math.NaN()), false,
-			"call 1 of f, output[0] is float64[1 3], and without the remedy float32[1 3]", 0},
+		{
+			"dtype", written(t, "float64", "", 1, 2, math.NaN()), false,
+			"call 1 of f, output[0] is float64[1 3], and without the remedy float32[1 3]", 0,
+		},
 		{"printed", written(t, "float32", "loss 0.2234\ndone\n", 1, 2, math.NaN()), false, "line 1 of standard output", 0},
-		{"missing line", written(t, "float32", "loss 0.1234\n", 1, 2, math.NaN()), false,
-			`line 2 of standard output is missing: "done"`, 0},
+		{
+			"missing line", written(t, "float32", "loss 0.1234\n", 1, 2, math.NaN()), false,
+			`line 2 of standard output is missing: "done"`, 0,
+		},
 		{"allowed to miss", written(t, "float32", "done\n", 1, 2, math.NaN()), true, "", 1},
-		{"new line", written(t, "float32", "loss 0.1234\ndone\nmore\n", 1, 2, math.NaN()), true,
-			"which is not there without the remedy", 0},
+		{
+			"new line", written(t, "float32", "loss 0.1234\ndone\nmore\n", 1, 2, math.NaN()), true,
+			"which is not there without the remedy", 0,
+		},
 	} {
 		got, err := Compare(base, c.other, c.quieter)
 		if err != nil {
@@ -68,8 +74,10 @@ func TestCompare(t *testing.T) {
 func TestMeasureTimes(t *testing.T) {
 	call := func(ms int64, compiled bool) Call { return Call{Nanos: ms * 1e6, Compiled: compiled} }
 	tr := &Trial{Processes: []*Process{{
-		Calls: []Call{call(900, true), call(1, false), call(800, true),
-			call(3, false), call(5, false), call(4, false)}, End: &End{PeakRSS: 1 << 20},
+		Calls: []Call{
+			call(900, true), call(1, false), call(800, true),
+			call(3, false), call(5, false), call(4, false),
+		}, End: &End{PeakRSS: 1 << 20},
 	}}}
 	exit := 0
 	m := Measure(tr, nil, &exit)
