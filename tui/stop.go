@@ -121,7 +121,7 @@ func thread(s *explain.Stop) string {
 	if s.Rank >= 0 {
 		out = append(out, fmt.Sprintf("rank %d", s.Rank))
 	}
-	if s.Thread != "" {
+	if s.Thread != "" && s.Thread != "MainThread" { // Python's name of the main one
 		out = append(out, "thread "+s.Thread)
 	}
 	return strings.Join(out, ", ")

@@ -107,6 +107,10 @@ func (b *builder) stop(s *logs.Stop) {
 	b.stack(s.Stack)
 	b.symbolic(s.Symbolic)
 	b.graph(s.Nodes)
+	if strings.Contains(s.Reason, "\n") {
+		b.heading("AS RECORDED")
+		b.text(theme.Faint, 2, s.Reason)
+	}
 	if len(s.Missing) > 0 {
 		b.heading("NOT SHOWN HERE")
 		for _, m := range s.Missing {
@@ -128,8 +132,8 @@ func (b *builder) why(s *logs.Stop) {
 		}
 		b.text(theme.Faint, 2, "compiled function "+s.Compiled+id)
 	}
-	if s.Reason != "" && s.Reason != s.Why {
-		b.text(theme.Faint, 2, s.Reason)
+	if first, _, _ := strings.Cut(s.Reason, "\n"); first != "" && first != s.Why {
+		b.text(theme.Faint, 2, first)
 	}
 }
 
