@@ -11,6 +11,7 @@
 package explain
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -416,6 +417,29 @@ type Fusion struct {
 	Round   int
 	Refused map[string]int
 	Scores  map[string]int64
+}
+
+// Label is a scheduler node's operators: op0_op1 is linear·relu. A name whose operators
+// are not recorded stays.
+func (f *Fusion) Label(node string) string {
+	if len(f.Ops) == 0 {
+		return node
+	}
+	var ops []string
+	for _, part := range strings.Split(node, "_") {
+		op := "…"
+		if part != "to" { // of a long name: what lies between is left out
+			n, err := strconv.Atoi(strings.TrimPrefix(part, "op"))
+			if err != nil || n < 0 || n >= len(f.Ops) || f.Ops[n] == "" {
+				return node
+			}
+			op = f.Ops[n]
+		}
+		if len(ops) == 0 || ops[len(ops)-1] != op {
+			ops = append(ops, op)
+		}
+	}
+	return strings.Join(ops, "·")
 }
 
 // PassRun is one pass over one graph.

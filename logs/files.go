@@ -45,12 +45,12 @@ type plainFile struct {
 	info fs.FileInfo // of the file that was opened first
 	off  int64       // of Read
 
-	f     *os.File // guarded by of.mu, as what follows; nil: closed for now
+	f     *os.File // guarded by of.mu, as what follows; nil: closed until it is read again
 	users int
 	place *list.Element // in of.open
 }
 
-// errReplaced is of a file that was closed for now and is another one since.
+// errReplaced says that a file was replaced between two reads.
 var errReplaced = errors.New("was removed or replaced while it was open here")
 
 // add takes over a file that is open.
@@ -77,7 +77,7 @@ func (all *files) leave(n int) (closed bool) {
 	return closed
 }
 
-// close closes a file for now.
+// close closes a file until it is read again.
 func (p *plainFile) close() {
 	_ = p.f.Close() // it was only read
 	p.of.open.Remove(p.place)

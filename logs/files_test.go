@@ -133,7 +133,7 @@ func TestFollowWithFewDescriptors(t *testing.T) {
 	}
 }
 
-// TestReplacedFile: a file that was closed for now and is another one since is not read as if
+// TestReplacedFile: a file that was replaced while it was closed is not read as if
 // it were the first.
 func TestReplacedFile(t *testing.T) {
 	dir := t.TempDir()

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -203,33 +202,11 @@ func (r *stepRow) matches(q string) bool {
 // pair names the two nodes by their operators where they are known.
 func (r *stepRow) pair() string {
 	s := r.step()
-	a, b := r.label(s.A), r.label(s.B)
+	a, b := r.f.Label(s.A), r.f.Label(s.B)
 	if a == b && a != s.A {
 		return a + " (" + s.A + " + " + s.B + ")"
 	}
 	return a + " + " + b
-}
-
-// label is a scheduler node's operators: op0_op1 is linear·relu.
-func (r *stepRow) label(node string) string {
-	if len(r.f.Ops) == 0 {
-		return node
-	}
-	var ops []string
-	for _, part := range strings.Split(node, "_") {
-		op := "…"
-		if part != "to" { // of a long name: what lies between is left out
-			n, err := strconv.Atoi(strings.TrimPrefix(part, "op"))
-			if err != nil || n < 0 || n >= len(r.f.Ops) || r.f.Ops[n] == "" {
-				return node
-			}
-			op = r.f.Ops[n]
-		}
-		if len(ops) == 0 || ops[len(ops)-1] != op {
-			ops = append(ops, op)
-		}
-	}
-	return strings.Join(ops, "·")
 }
 
 func (r *stepRow) draw(_ *scene, w int) theme.Line {

@@ -298,7 +298,7 @@ func guardLine(sc *scene, l leaf, w int) theme.Line {
 // demand is a guard's text without the source that the tree shows above it:
 // of check_tensor(L['x'], Tensor, ...) what follows the name.
 func demand(g *explain.GuardNode) string {
-	text := oneLine(g.Text)
+	text := explain.Squeeze(g.Text)
 	if g.Source == "" {
 		return text
 	}
@@ -330,8 +330,6 @@ func ofClass(rest string) string {
 	class, _, _ = strings.Cut(class, "'>")
 	return ", a " + class
 }
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // guardDiff compares an entry with the one before it.
 func (scr *guardsScreen) guardDiff(d *doc, c *explain.Compile, root *explain.GuardNode) {
@@ -384,7 +382,7 @@ func guardTexts(root *explain.GuardNode) []string {
 	var out []string
 	for _, l := range lines {
 		if l.g.Kind != "" {
-			out = append(out, l.g.Kind+" "+l.g.Source+" "+oneLine(l.g.Text))
+			out = append(out, l.g.Kind+" "+l.g.Source+" "+explain.Squeeze(l.g.Text))
 		}
 	}
 	return out

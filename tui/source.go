@@ -220,7 +220,7 @@ func (r *lineRow) draw(sc *scene, w int) theme.Line {
 	return append(l, code...)
 }
 
-// stopMark says that the program stands at the line, or that a breakpoint is there.
+// stopMark says that the program is stopped at the line, or that it has a breakpoint.
 func (r *lineRow) stopMark() theme.Span {
 	switch f := r.facts; {
 	case f != nil && f.stands:

@@ -105,7 +105,7 @@ func (scr *stopScreen) lead(sc *scene, w int) []theme.Line {
 	if who := thread(s); who != "" {
 		l = append(l, theme.T(theme.Faint, "  "+who))
 	}
-	return []theme.Line{l.Fit(w), theme.Line{theme.T(theme.Plain, "   "+oneLine(s.Why))}.Fit(w)}
+	return []theme.Line{l.Fit(w), theme.Line{theme.T(theme.Plain, "   "+explain.Squeeze(s.Why))}.Fit(w)}
 }
 
 func inFunc(p logs.Pos) string {

@@ -19,7 +19,7 @@ func stop(id, pid int, thread string) logs.Out {
 	})
 }
 
-// TestStops: a thread stands at its newest stop until it goes on, others stand on, and the
+// TestStops: a thread is stopped at its newest stop until it continues, the others stay stopped, and the
 // values of a stop are read from the trace.
 func TestStops(t *testing.T) {
 	r := traceOf(t, func(w *logs.Writer) {

@@ -92,7 +92,7 @@ var switchTable = []switchRow{
 		name: "backend", values: []string{"eager", "aot_eager", "inductor"}, goDoes: true,
 		text: func(v string) string {
 			return map[string]string{
-				"eager":     "run captured graphs as they are, without a compiler behind them",
+				"eager":     "run captured graphs as they are, without compiling them",
 				"aot_eager": "run graphs eagerly after AOTAutograd, without Inductor",
 				"inductor":  "compile with Inductor",
 			}[v]

@@ -152,7 +152,7 @@ func (m *maker) fusions() Section {
 
 func fusionRow(f *explain.Fusion, s *logs.FusionStep) Row {
 	id := f.ID
-	pair := opsOf(f, s.A) + " + " + opsOf(f, s.B)
+	pair := f.Label(s.A) + " + " + f.Label(s.B)
 	if s.Fused {
 		return Row{Glyph: Fused, Text: pair, Detail: fmt.Sprintf("saves %s %s", explain.Bytes(s.Score), idText(id)), ID: &id}
 	}
@@ -193,25 +193,6 @@ func (m *maker) schedulerNodes(f *explain.Fusion) (map[string]bool, bool) {
 // out there: such a group is taken by its ends.
 func about(mine map[string]bool, group string) bool {
 	return slices.ContainsFunc(strings.Split(group, "_"), func(op string) bool { return mine[op] })
-}
-
-// opsOf are the operators of a group: op0_op1 is mm·relu.
-func opsOf(f *explain.Fusion, group string) string {
-	var out []string
-	for _, part := range strings.Split(group, "_") {
-		n := 0
-		if _, err := fmt.Sscanf(part, "op%d", &n); err != nil || n < 0 || n >= len(f.Ops) || f.Ops[n] == "" {
-			if part == "to" {
-				out = append(out, "…")
-				continue
-			}
-			return group
-		}
-		if len(out) == 0 || out[len(out)-1] != f.Ops[n] {
-			out = append(out, f.Ops[n])
-		}
-	}
-	return strings.Join(out, "·")
 }
 
 // kernels are those that compute something of the line, with their lines of it.

@@ -179,7 +179,8 @@ func (m *maker) guards() Section {
 			eachGuard(c.Guards.Root(), func(g *explain.GuardNode) {
 				if m.here(g.Pos) {
 					sec.Rows = append(sec.Rows, Row{
-						Glyph: Guarded, Text: strings.TrimSpace(g.Kind + " " + oneLine(g.Text)), Detail: idText(id), ID: &id, Pos: g.Pos,
+						Glyph: Guarded, Text: strings.TrimSpace(g.Kind + " " + explain.Squeeze(g.Text)), Detail: idText(id),
+						ID: &id, Pos: g.Pos,
 					})
 				}
 			})
@@ -230,5 +231,3 @@ func nodeText(name, typ, target string, args []string) string {
 func idText(id explain.ID) string {
 	return strings.TrimSpace(explain.RankPrefix(id) + fmt.Sprintf("[%d/%d]", id.CompileID.Frame, id.Compile))
 }
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -30,7 +30,7 @@ func main() {
 	}
 	first, second := r.Breaks[0], r.Breaks[1]
 	if !strings.Contains(first.Lead.Pos.Code, "time.Sleep") || first.LeftNanos < 2e6 || first.LeftNanos > 1e9 {
-		t.Errorf("the dearest is %q with %d ns a call", first.Lead.Pos.Code, first.LeftNanos)
+		t.Errorf("the costliest is %q with %d ns a call", first.Lead.Pos.Code, first.LeftNanos)
 	}
 	if second.LeftNanos <= 0 || second.LeftNanos >= first.LeftNanos {
 		t.Errorf("%q with %d ns a call", second.Lead.Pos.Code, second.LeftNanos)

@@ -263,7 +263,7 @@ func (e *expr) useVariables(tree ast.Expr, sc scope, vars map[*types.Var]int) (a
 	return out.(ast.Expr), err
 }
 
-// pointee is *p with what the checker knows of the variable that it stands for.
+// pointee is *p, with what the type checker knows of the variable.
 func (e *expr) pointee(id *ast.Ident, p *types.Var) ast.Expr {
 	ptr := &ast.Ident{NamePos: id.NamePos, Name: id.Name}
 	star := &ast.StarExpr{Star: id.NamePos, X: ptr}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tcdbg/explain"
 	"tcdbg/logs"
 	"tcdbg/tui/theme"
 )
@@ -65,7 +66,7 @@ func Text(v *logs.Value) string {
 		if v.Type != "" && !strings.HasPrefix(v.Text, v.Type) {
 			out = append(out, v.Type)
 		}
-		out = append(out, oneLine(v.Text))
+		out = append(out, explain.Squeeze(v.Text))
 	}
 	if v.Fake != nil {
 		out = append(out, "traced as "+tensorType(v.Fake))

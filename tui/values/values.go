@@ -189,7 +189,7 @@ func (b *builder) guards(list []logs.GuardState) {
 		}
 		b.add(Line{Line: theme.Line{
 			{Text: "    " + glyph + " ", Style: style},
-			theme.T(theme.Plain, oneLine(g.Text)),
+			theme.T(theme.Plain, explain.Squeeze(g.Text)),
 			theme.T(theme.Faint, "  "+g.Result),
 		}})
 		if g.Expected != "" || g.Actual != "" {
@@ -249,5 +249,3 @@ func (b *builder) graph(nodes []string) {
 		b.add(Line{Line: append(theme.Line{{Text: "  "}}, b.Code(syntax.Python, n)...)})
 	}
 }
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -15,7 +15,6 @@ from .points import Point, places
 from .stops import Moment, Stop, dynamo_off
 
 LINE_STEPS = ("line", "into", "out")
-MAIN = "MainThread"
 
 
 class Step:
@@ -91,8 +90,10 @@ class Session:
     def refuse(self, c, why):
         standing = self.addressed(c)
         where = standing[0].stop["where"] if standing else None
-        thread = standing[0].label if standing else ""
-        self.state("paused" if standing else "running", c, thread, where, "%s: %s" % (c.get("verb"), why))
+        thread = standing[0].label if standing else c.get("thread", "")
+        # "running" without a thread would be of all threads: others may stand.
+        state = "paused" if standing or (self.standing and not thread) else "running"
+        self.state(state, c, thread, where, "%s: %s" % (c.get("verb"), why))
 
     def addressed(self, c):
         """The standing threads that a command is for, the one that stopped last at the end."""
