@@ -44,7 +44,7 @@ func main() {
 `
 
 func TestProgramsThatFail(t *testing.T) {
-	cache := t.TempDir()
+	cache := freshCache(t)
 	const inStep, inMain = "model.go:13", "model.go:21"
 	for _, c := range []struct {
 		name, step, main string
@@ -145,7 +145,7 @@ func TestProgramsThatDoNotCompile(t *testing.T) {
 // What surrounds a run goes wrong: folders, streams, terminal, compiler.
 func TestSurroundingsThatFail(t *testing.T) {
 	good := program(t, fmt.Sprintf(failing, "", ""))
-	folder, cache := filepath.Dir(good), t.TempDir()
+	folder, cache := filepath.Dir(good), freshCache(t)
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -79,6 +79,7 @@ const smallDisk = `mount -t tmpfs -o size=$KB"k" none "$SMALL" && head -c "$FILL
 // TestFullDisk has the disk of the records, and then that of compiled code, fill up at
 // many places of a run: the program ends as it would have.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	if err := exec.Command("unshare", "-rm", "true").Run(); err != nil {
 		t.Skip("no user namespaces here: a full disk is not tested")
 	}

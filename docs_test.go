@@ -32,7 +32,7 @@ func TestDocsNameWhatExists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, doc := range []string{"README.md", "CONTRIBUTING.md", "docs/walk.md", "docs/architecture.md"} {
+	for _, doc := range []string{"README.md", "CONTRIBUTING.md", "docs/walk.md", "docs/architecture.md", "docs/time.md"} {
 		text := read(t, doc)
 		paths, commands := docPath.FindAllStringSubmatch(text, -1), docCommand.FindAllStringSubmatch(code(text), -1)
 		if len(paths) == 0 || len(commands) == 0 && doc != "docs/architecture.md" {
@@ -77,6 +77,7 @@ func TestReadmeKeys(t *testing.T) {
 // The walk works as written; between its first two blocks the fix is applied, as the
 // screen does.
 func TestWalk(t *testing.T) {
+	t.Parallel()
 	bin, err := buildBinary()
 	if err != nil {
 		t.Fatal(err)

@@ -72,12 +72,15 @@ func TestFixtures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cache := t.TempDir()
+	cache := freshCache(t)
 	backends := test.Some(t, 1, []string{"inductor", "aot_eager", "eager"})
 	for _, m := range models {
 		t.Run(filepath.Base(filepath.Dir(m)), func(t *testing.T) {
 			if why := readWants(t, m).long; why != "" {
 				test.Long(t, why)
+			}
+			if !test.IsLong() { // two models of full size may need more memory than there is
+				t.Parallel()
 			}
 			native := compiledOutput(t, m)
 			for _, b := range backends {

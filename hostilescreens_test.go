@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"tcdbg/internal/test"
 	"tcdbg/internal/test/pty"
 	"tcdbg/logs/printable"
 )
@@ -53,17 +54,31 @@ func foreign(out string) []string {
 }
 
 // TestHostileScreens: every screen shows every hostile file without a panic, sends nothing of
-// it to the terminal but text, and quits on q.
+// it to the terminal but text, and quits on q. In the short form a third of them, in the long form those
+// too that are too large to be kept, or no files.
 func TestHostileScreens(t *testing.T) {
+	t.Parallel()
 	s := newSession(t)
 	entries, err := os.ReadDir("testdata/hostile")
 	if err != nil {
 		t.Fatal(err)
 	}
 	paths := []string{"testdata/hostile"}
-	for _, e := range entries {
+	for _, e := range test.Some(t, 1+len(entries)/3, entries) {
 		paths = append(paths, filepath.Join("testdata/hostile", e.Name()))
 	}
+	if test.IsLong() {
+		large := t.TempDir()
+		largeHostileFiles(t, large)
+		made, err := os.ReadDir(large)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range made {
+			paths = append(paths, filepath.Join(large, e.Name()))
+		}
+	}
+	keys := screenKeys(t)
 	shown := 0
 	for _, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
@@ -75,7 +90,7 @@ func TestHostileScreens(t *testing.T) {
 			}
 			if cmdRuns(tt) { // else it was refused
 				shown++
-				for _, k := range []string{"2", "3", "4", "5", "6", "7", "8", "9", "0", "-", "=", "1"} {
+				for _, k := range keys {
 					for _, press := range []string{k, "\r", "v", "G", "\x1b"} {
 						tt.Type(press)
 						time.Sleep(15 * time.Millisecond) // an escape and what comes after it are two keys
@@ -107,4 +122,22 @@ func TestHostileScreens(t *testing.T) {
 func cmdRuns(tt *pty.Terminal) bool {
 	_, err := os.Stat(fmt.Sprintf("/proc/%d/exe", tt.Cmd.Process.Pid))
 	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// screenKeys are the keys that open the screens, as README has them, and that of the X-ray.
+func screenKeys(t *testing.T) []string {
+	t.Helper()
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := []string{"*"}
+	row := regexp.MustCompile("(?m)^\\| `(.)` \\| [A-Z][a-z]+: .* \\| everywhere \\|$")
+	for _, m := range row.FindAllStringSubmatch(string(readme), -1) {
+		keys = append(keys, m[1])
+	}
+	if len(keys) < 16 {
+		t.Fatalf("README has keys of %d screens: %q", len(keys)-1, keys)
+	}
+	return keys
 }

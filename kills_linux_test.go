@@ -73,7 +73,7 @@ var phases = []struct {
 	start func(t *testing.T, warm *session, file string) *victim
 }{
 	{"cold build", func(t *testing.T, _ *session, file string) *victim {
-		v := plainly(t, newSession(t), "run", "--plain", file)
+		v := plainly(t, coldSession(t), "run", "--plain", file)
 		v.engine, v.longest = v.s.bin+"\x00engine\x00"+v.s.state, 1500
 		return v
 	}},

@@ -33,7 +33,7 @@ func newSession(t *testing.T, env ...string) *session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &session{bin: bin, state: t.TempDir(), cache: t.TempDir(), env: env}
+	return &session{bin: bin, state: t.TempDir(), cache: freshCache(t), env: env}
 }
 
 func (s *session) command(args ...string) *exec.Cmd {

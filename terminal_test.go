@@ -6,12 +6,14 @@ import (
 	"bytes"
 	"fmt"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"tcdbg/internal/test"
 	"tcdbg/internal/test/pty"
 )
 
@@ -104,11 +106,13 @@ func TestTypedAhead(t *testing.T) {
 	}
 }
 
-// TestCommandsLeaveTheTerminalAlone: every command without screens writes to a silent
-// terminal what it writes into a pipe, and leaves what was typed to whoever reads next.
+// TestCommandsLeaveTheTerminalAlone: every command without screens writes to a terminal, one
+// that answers or a silent one, what it writes into a pipe, and leaves what was typed to whoever
+// reads next. (replay is not among them: on a terminal it opens the screens.)
 func TestCommandsLeaveTheTerminalAlone(t *testing.T) {
 	s := warmSession(t)
 	model := program(t, strings.Replace(echoes, "%d", "0", 1))
+	t.Setenv("TCDBG_BACKEND", "aot_eager") // trials build with an empty cache
 	if _, errs, code := s.run(t, "run", "--plain", model); code != 0 {
 		t.Fatalf("exit %d\n%s", code, errs)
 	}
@@ -125,48 +129,102 @@ func TestCommandsLeaveTheTerminalAlone(t *testing.T) {
 		{"explain", model},
 		{"exec", "--plain", "--", "sh", "-c", `echo "${CI-unset}"`},
 		{"run", "--logs", "help"},
+		{"doctor"},
+		{"init"},
+		{"code", "-o", "-", "last"},
+		{"code", "last"},
+		{"runs", "list"},
+		{"runs", "prune", "--keep", "100"},
+		{"check", "--max-breaks", "0", model},
+		{"diff", "--json", "last", "last"},
+		{"try", "--only", "backend=eager", model},
+		{"fix", "last"},
+		{"fix", model},
+		{"report", "--format", "html", "last"},
+		{"replay", "no such file"},
 	} {
-		t.Run(strings.Join(args[:min(2, len(args))], " "), func(t *testing.T) {
-			var want bytes.Buffer
-			piped := s.onTerminal("xterm-256color", args...)
-			piped.Stdout = &want
-			_ = piped.Run() // some refuse; the codes are compared
-			cmd := s.onTerminal("xterm-256color", args...)
-			cmd.Stderr = &bytes.Buffer{}
-			const typed = "the next command\n"
-			var before pty.Settings
-			tt := pty.Start(t, cmd, pty.Uncooked, pty.Typed(typed), func(tt *pty.Terminal) { before = tt.Settings() })
-			if code := tt.End(promptly); code != piped.ProcessState.ExitCode() {
-				t.Errorf("exit %d on a terminal and %d without", code, piped.ProcessState.ExitCode())
-			}
-			if got := steady(tt.Written()); got != steady(want.String()) {
-				t.Errorf("a terminal gets\n%q\nand a pipe\n%q", got, steady(want.String()))
-			}
-			if got := tt.Unread(); got != typed {
-				t.Errorf("of %q that was typed, %q is left", typed, got)
-			}
-			if after := tt.Settings(); after != before {
-				t.Errorf("settings were\n%+v\nand are\n%+v", before, after)
-			}
-		})
+		for _, answers := range []bool{false, true} {
+			name := fmt.Sprintf("%s/answers=%v", strings.Join(args[:min(2, len(args))], " "), answers)
+			t.Run(name, func(t *testing.T) { s.leavesTheTerminalAlone(t, args, answers) })
+		}
 	}
 }
 
-// steady leaves the lines out that differ from run to run, those with a clock in them;
-// never one with an escape sequence.
+// leavesTheTerminalAlone runs a command once into a pipe and once on a terminal.
+func (s *session) leavesTheTerminalAlone(t *testing.T, args []string, answers bool) {
+	t.Helper()
+	var want bytes.Buffer
+	piped := s.onTerminal("xterm-256color", args...)
+	piped.Stdout, piped.Dir = &want, t.TempDir()
+	_ = piped.Run() // some refuse; the codes are compared
+	cmd := s.onTerminal("xterm-256color", args...)
+	cmd.Stderr, cmd.Dir = &bytes.Buffer{}, t.TempDir()
+	const typed = "the next command\n"
+	var before pty.Settings
+	opts := []pty.Option{pty.Uncooked, pty.Typed(typed), func(tt *pty.Terminal) { before = tt.Settings() }}
+	if answers {
+		opts = append(opts, pty.Answering)
+	}
+	tt := pty.Start(t, cmd, opts...)
+	if code := tt.End(promptly); code != piped.ProcessState.ExitCode() {
+		t.Errorf("exit %d on a terminal and %d without", code, piped.ProcessState.ExitCode())
+	}
+	if got := steady(tt.Written()); got != steady(want.String()) {
+		t.Errorf("a terminal gets\n%q\nand a pipe\n%q", got, steady(want.String()))
+	}
+	if got := tt.Unread(); got != typed {
+		t.Errorf("of %q that was typed, %q is left", typed, got)
+	}
+	if after := tt.Settings(); after != before {
+		t.Errorf("settings were\n%+v\nand are\n%+v", before, after)
+	}
+}
+
+// unsteady is what differs from run to run, or between a terminal and a pipe: times, and what
+// doctor says of the terminal.
+var unsteady = regexp.MustCompile(`µ| ms|\d s |^(ok|missing) +terminal `)
+
+// steady leaves unsteady lines out; never one with an escape sequence.
 func steady(s string) string {
 	return strings.Join(slices.DeleteFunc(strings.Split(s, "\n"), func(l string) bool {
-		return !strings.Contains(l, "\x1b") && strings.ContainsAny(l, "µ") || strings.Contains(l, " ms")
+		return !strings.Contains(l, "\x1b") && unsteady.MatchString(l)
 	}), "\n")
 }
+
+// sleeps is a program that goes on when its graph has run, whatever its standard input is.
+const sleeps = `package main
+
+import (
+	"time"
+
+	"tcdbg/torch"
+)
+
+func f(x *torch.Tensor) *torch.Tensor { return x.Sin().Mul(2) }
+
+func main() {
+	torch.Compile(f)(torch.Ones(4))
+	time.Sleep(time.Hour)
+}
+`
 
 // TestInterruptAtTheStart: Ctrl-C at any moment of a start leaves the settings of the
 // terminal as they were, whether or not it answers.
 func TestInterruptAtTheStart(t *testing.T) {
 	s := warmSession(t)
-	model := program(t, fmt.Sprintf(echoes, 1))
-	for _, args := range [][]string{{"version"}, {"run", "--plain", model}, {"exec", "--plain", "--", "sleep", "60"}} {
-		for _, after := range []time.Duration{0, 2, 5, 10, 20, 50, 100, 200, 400, 1000} {
+	model := program(t, sleeps)
+	ending := []string{"version", "doctor"} // before somebody has typed anything
+	for _, args := range [][]string{
+		{"version"},
+		{"run", "--plain", model},
+		{"exec", "--plain", "--", "sleep", "60"},
+		{"check", model},
+		{"explain", model},
+		{"try", model},
+		{"fix", model},
+		{"doctor"},
+	} {
+		for _, after := range test.Some(t, 5, []time.Duration{0, 2, 5, 10, 20, 50, 100, 200, 400, 1000}) {
 			t.Run(fmt.Sprintf("%s/%d ms", args[0], after), func(t *testing.T) {
 				t.Parallel()
 				cmd := s.onTerminal("xterm-256color", args...)
@@ -175,7 +233,7 @@ func TestInterruptAtTheStart(t *testing.T) {
 				time.Sleep(after * time.Millisecond)
 				tt.Type("\x03") // the line discipline makes it SIGINT
 				code := tt.End(promptly)
-				if code != 128+int(syscall.SIGINT) && (code != 0 || args[0] != "version") {
+				if code != 128+int(syscall.SIGINT) && (code != 0 || !slices.Contains(ending, args[0])) {
 					t.Errorf("exit %d", code)
 				}
 				if got := tt.Written(); strings.Contains(got, "\x1b") {

@@ -221,6 +221,7 @@ func sameLayoutCopy(t *torch.Tensor) *torch.Tensor {
 	shape, stride, off := t.Layout()
 	size := t.DType().Size()
 	first, last := off*size, end(shape, stride, off)*size
+	torch.CountCopied(last - first)
 	s := torch.NewStorage(last - first)
 	copy(s.Bytes(), t.Storage().Bytes()[first:last])
 	runtime.KeepAlive(t)
@@ -261,6 +262,9 @@ func (p *parts) gradients(bw Runnable, saved []torch.Value, res, ds []*torch.Ten
 			d = torch.ZerosLike(res[i])
 		} else {
 			given[i] = true
+		}
+		if !d.IsContiguous() {
+			countCopy(d)
 		}
 		args = append(args, d.Contiguous())
 	}

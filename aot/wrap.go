@@ -63,6 +63,7 @@ func (f *functional) isolate(args, vals []torch.Value) {
 	}
 	for i, v := range vals {
 		if t, ok := v.(*torch.Tensor); ok && written[t.Storage()] && !f.inPlace(args, i, t) {
+			countCopy(t)
 			vals[i] = torch.Call(ops.Clone, cloneArgs(t))[0]
 		}
 	}
@@ -117,6 +118,7 @@ func (f *functional) relay(vals []torch.Value) {
 		t := vals[i].(*torch.Tensor)
 		p := permute(t, order)
 		if !p.IsContiguous() {
+			countCopy(t)
 			vals[i] = permute(p.Contiguous(), sym.Hints(inverse(sym.Consts(order))))
 		}
 	}
@@ -130,10 +132,12 @@ func permute(t *torch.Tensor, order []int) *torch.Tensor {
 // operator on the tape, as it was in the program.
 func (m mutation) apply(dst, val *torch.Tensor) {
 	if m.grad && torch.GradEnabled() && (dst.RequiresGrad() || val.RequiresGrad()) {
+		countCopy(val)
 		torch.Call(ops.InPlace(ops.Copy), []ops.Arg{dst, val, false})
 		return
 	}
 	if dst != val { // else the compiled graph wrote it in place
+		countCopy(val)
 		torch.CallInto(ops.Clone, cloneArgs(val), []*torch.Tensor{dst})
 	}
 	dst.Storage().Bump()
@@ -156,6 +160,7 @@ func (f *functional) results(in, vals []torch.Value) []torch.Value {
 			v = runView(s, v, sizes)
 		}
 		if o.tape >= 0 && torch.GradEnabled() {
+			countCopy(vals[o.tape].(*torch.Tensor))
 			torch.Call(ops.InPlace(ops.Copy), []ops.Arg{v, vals[o.tape], false})
 		}
 		out[i] = v
@@ -222,6 +227,7 @@ func separate(run Runnable, list []int) Runnable {
 		out := run(in)
 		for _, i := range list {
 			if x, ok := out[i].(*torch.Tensor); ok {
+				countCopy(x)
 				out[i] = torch.Call(ops.Clone, cloneArgs(x.Detach()))[0]
 			}
 		}
@@ -277,6 +283,9 @@ func symbolicSteps(chain []viewStep) bool {
 	}
 	return false
 }
+
+// countCopy counts the bytes of t's elements as copied for the compiler's sake.
+func countCopy(t *torch.Tensor) { torch.CountCopied(t.Numel() * t.DType().Size()) }
 
 // cloneArgs are the bound arguments of a plain clone of t.
 func cloneArgs(t *torch.Tensor) []ops.Arg {

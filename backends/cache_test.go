@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"tcdbg/backends/codecache"
 	"tcdbg/internal/test"
 	"tcdbg/tracer"
 )
@@ -77,7 +78,7 @@ func TestModeIsRefusedByName(t *testing.T) {
 // then in another, and wants one entry.
 func TestEqualGraphsShareCode(t *testing.T) {
 	needCompiler(t)
-	dir := filepath.Join(t.TempDir(), "cache")
+	dir := seeded(t)
 	for process := range 2 {
 		b, err := NewSet(Config{CacheDir: dir, Threads: 2, Stderr: t.Output()}).Get("inductor")
 		if err != nil {
@@ -149,4 +150,16 @@ func TestDamagedCode(t *testing.T) {
 			t.Errorf("after it was built again: %q", said)
 		}
 	}
+}
+
+// seeded is a folder for compiled code with the runtime library alone, which the tests of one
+// run share.
+func seeded(t *testing.T) string {
+	t.Helper()
+	if err := NewSet(Config{CacheDir: sharedCache, Threads: 2}).engine().err; err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "cache")
+	codecache.Seed(dir, sharedCache)
+	return dir
 }

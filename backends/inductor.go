@@ -140,7 +140,27 @@ func onMeta(g *graph.Graph) bool {
 // compile makes one pure graph a program and loads it, where there is a compiler.
 // opt tells what is known of its inputs and outputs.
 func (e *engine) compile(g *graph.Graph, r *tracer.Request, opt inductor.Options) (*executable, error) {
+	x, err := e.compiled(g, r, opt)
+	if err != nil {
+		return nil, err
+	}
+	defer x.prog.DropText()
+	e.set.register(x.prof)
+	runtime.AddCleanup(x, func(p *profile) { p.gone.Store(true) }, x.prof)
+	if e.cc == nil {
+		return x, nil
+	}
+	defer phase(r, phaseCC)()
+	if err := e.load(x, r); err != nil {
+		e.failed(x, r, err)
+	}
+	return x, nil
+}
+
+// compiled makes a pure graph a program that is not loaded.
+func (e *engine) compiled(g *graph.Graph, r *tracer.Request, opt inductor.Options) (*executable, error) {
 	end := phase(r, phaseInductor)
+	opt.Faults = e.set.cfg.Faults
 	opt.Machine = cpp.Machine{Lanes: e.lanes, Cache: e.cpu.Cache}
 	opt.Cores, opt.ID, opt.Log = runtime.GOMAXPROCS(0), r.ID, r.Log
 	prog, err := inductor.Compile(g, opt)
@@ -150,16 +170,7 @@ func (e *engine) compile(g *graph.Graph, r *tracer.Request, opt inductor.Options
 	}
 	x := newExecutable(prog)
 	x.watch, x.id = r.Watch, r.ID
-	e.set.register(x.prof)
-	runtime.AddCleanup(x, func(p *profile) { p.gone.Store(true) }, x.prof)
 	x.eager = g.Run
-	if e.cc == nil {
-		return x, nil
-	}
-	defer phase(r, phaseCC)()
-	if err := e.load(x, r); err != nil {
-		e.failed(x, r, err)
-	}
 	return x, nil
 }
 

@@ -41,7 +41,7 @@ func (p *callPlan) renew() {
 	prog := p.x.prog
 	for i := range prog.Buffers {
 		if prog.Buffers[i].Role == plan.RoleOutput {
-			p.homes[i] = torch.NewStorage(p.x.static[i].bytes)
+			p.homes[i] = torch.NewKeptStorage(p.x.static[i].bytes)
 		}
 	}
 	for i := range prog.Outputs {

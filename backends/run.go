@@ -250,7 +250,7 @@ func (f *frame) place(homes []*torch.Storage) {
 		f.offsets, bytes = p.PlanFor(f.eval)
 	}
 	if bytes > 0 && (f.arena == nil || len(f.arena.Bytes()) < int(bytes)) {
-		f.arena = torch.NewStorage(int(bytes))
+		f.arena = torch.NewKeptStorage(int(bytes))
 	}
 	for i := range p.Buffers {
 		b := &p.Buffers[i]
@@ -264,7 +264,7 @@ func (f *frame) place(homes []*torch.Storage) {
 			f.ptrs[i] = storagePtr(f.arena, int(off))
 		case plan.RoleCheck:
 			if f.check == nil {
-				f.check = torch.NewStorage(f.layout(i).bytes)
+				f.check = torch.NewKeptStorage(f.layout(i).bytes)
 			}
 			clear(f.check.Bytes())
 			f.bufs[i] = home{f.check, 0}
@@ -464,7 +464,7 @@ func (f *frame) repack(run func(i int)) *packedSet {
 	}
 	for i := range f.x.prog.Buffers {
 		if f.x.prog.Buffers[i].Role == plan.RolePacked {
-			st := torch.NewStorage(f.layout(i).bytes)
+			st := torch.NewKeptStorage(f.layout(i).bytes)
 			hugePages(st.Bytes())
 			set.bufs[i] = st
 			f.ptrs[i] = storagePtr(st, 0)

@@ -56,7 +56,7 @@ func (e *engine) loadRuntime() (*runtimeLib, error) {
 	flags := append([]string{fmt.Sprintf("-DTC_LANES=%d", e.lanes)}, runtimeFlags...)
 	var lib *runtimeLib
 	_, err := e.cache.Load(codecache.Request{
-		Kind: "runtime", Parts: []string{text, strings.Join(flags, " "), e.cc.id, e.cpu.Flags},
+		Kind: codecache.Runtime, Parts: []string{text, strings.Join(flags, " "), e.cc.id, e.cpu.Flags},
 		Build: func(dir, out string) error { return e.cc.build(dir, []string{text}, flags, nil, out) },
 		Load: func(path string) (err error) {
 			lib, err = e.runtimeAt(path)

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"tcdbg/inductor"
 	"tcdbg/torch/compiler/modes"
 	"tcdbg/tracer"
 )
@@ -24,6 +25,8 @@ type Config struct {
 	Lanes     int       // float32 elements in a vector; 0: what the CPU has
 	Trap      string    // for tests: "KERNEL" or "KERNEL,pool" faults on purpose; empty: $TCDBG_TRAP_KERNEL
 	Stderr    io.Writer // for warnings; nil: os.Stderr
+
+	Faults *inductor.Faults // for tests: wrong on purpose
 }
 
 // Set is the backends of one process.

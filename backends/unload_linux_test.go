@@ -14,7 +14,7 @@ func TestCodeIsUnloaded(t *testing.T) {
 	if _, err := findCompiler(""); err != nil {
 		t.Skip("no C compiler: nothing is loaded")
 	}
-	dir := t.TempDir()
+	dir := seeded(t)
 	set := NewSet(Config{CacheDir: dir})
 	prog, err := loadText(t, `
 func f(x *torch.Tensor, k int) *torch.Tensor { return x.Mul(k).Sin() }

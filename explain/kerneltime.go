@@ -78,7 +78,9 @@ func CostliestKernels(r *Report) (list []*Kernel, total float64) {
 func (k *Kernel) TimeText(total float64) string {
 	ns, ok := k.CallNanos()
 	switch {
-	case k.Calls <= 0:
+	case k.Calls < 0:
+		return fmt.Sprintf("%12s", "not measured")
+	case k.Calls == 0:
 		return fmt.Sprintf("%12s", "never ran")
 	case !ok:
 		return fmt.Sprintf("%12s %5s %12s", "not timed", "", Count(int(k.Calls), "call"))

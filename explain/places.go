@@ -104,12 +104,13 @@ func (fr *Frame) OfProgram() bool { return fr.Wraps == nil && !FrameworkFile(fr.
 func IsWrapper(name string) bool { return name == "inner" || name == "wrapper" }
 
 // Place is where a reader looks for a frame. What Dynamo compiles for a callable without
-// a frame of its own, as for nn.Sequential, is known by the line that calls it.
+// a frame of its own, as for nn.Sequential, is known by the line that calls it. The one around each
+// optimizer's step has its own place.
 func (fr *Frame) Place() logs.Pos {
 	if !IsWrapper(fr.Name) || !FrameworkFile(fr.Pos.File) || len(fr.Compiles) == 0 {
 		return fr.Pos
 	}
-	if at, ok := UserLine(fr.Compiles[0].Stack); ok {
+	if at, ok := UserLine(fr.Compiles[0].Stack); ok && !strings.Contains(fr.Pos.File, "torch/optim/") {
 		return at
 	}
 	return fr.Pos

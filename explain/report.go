@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"tcdbg/explain/numerics"
+
 	"tcdbg/logs"
 )
 
@@ -47,7 +49,9 @@ type Report struct {
 	Start, End time.Time
 	Live       bool // records may still come
 	State      logs.State
-	Session    Session // with the program, where it was debugged
+	Session    Session          // with the program, where it was debugged
+	Numerics   *numerics.Report // of compiled code beside eager execution, nil: nothing was compared
+	Calls      Calls            // what became of each call of a compiled function
 
 	Totals     Totals
 	ByKind     map[string]int64
@@ -81,6 +85,8 @@ type Report struct {
 
 	Textual bool    // of a text log, whose settings decide what it tells
 	Source  *Source // the files of the program
+
+	Profiles []*Profile // steady steps that a profiler recorded, one a process
 }
 
 // SideNote is a remark of the framework that is neither break nor recompile.
@@ -175,10 +181,19 @@ type Compile struct {
 	InputBytes  int64    // bytes of their storages
 	Sources     []string // where inputs come from: L['x'], ...
 	Steps       int64    // recorded single steps
+	Trace       *Trace   // its steps as they can be walked through; nil: not recorded
+	Served      *Served  // what the calls that it serves cost; nil: not measured
 
 	Wrapped string   // class of the callable that a wrapper of PyTorch's calls, "" when unknown
 	Held    []string // what its guards say of that callable, see HeldSizes
 	Fresh   bool     // the first for its callable, though its id is a recompile's
+}
+
+// Trace is the steps of one trace, which are read when asked for.
+type Trace struct {
+	Count  int
+	Logged bool // by PyTorch's text logs: without what each step added
+	Load   func() *logs.TraceSteps
 }
 
 // ShapeGuard is a condition on sizes that tracing added.
@@ -228,6 +243,7 @@ type BreakGroup struct {
 	// LeftNanos is what a steady call spends outside of graphs after the break, until the next
 	// graph begins; -1: not measured, or not of this break alone.
 	LeftNanos int64
+	Memory    *BreakMemory // what a steady call allocates and copies for it; nil: not measured
 	Fix       Fix
 
 	Parts   []*Frame // resumed parts that are counted for it
@@ -376,7 +392,7 @@ type Kernel struct {
 	Lines   []logs.KernelLine
 	Bytes   int64 // -1: unknown
 	FLOPs   int64
-	Calls   int64
+	Calls   int64 // -1: not measured, although others were
 	Timed   int64 // of these, the timed ones
 	Nanos   int64 // of the timed calls in all; Timed 0: unknown
 	Fused   int   // operators in it

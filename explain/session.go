@@ -29,6 +29,11 @@ type Stop struct {
 	Seq         int64  // record
 	At          time.Time
 	Stands      bool // the program has not gone on
+	// Moment counts what the program has done, 0: it is not kept; Past is set where it was
+	// run again to it, and is where the program itself stands.
+	Moment, Past int64
+	NoBack       string // why it cannot be run again to an earlier moment
+	Note         string // what else there is to say
 	// Load reads all of it; an empty stop where the record cannot be read again.
 	Load func() *logs.Stop
 }

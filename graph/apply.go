@@ -250,7 +250,7 @@ func (in *interp) apply(n *Node) []torch.Value {
 			inputs[i] = in.env[x].(*torch.Tensor)
 		}
 	}
-	vals := a.Forward.runWith(args, in.syms, noGrad)
+	vals := a.Forward.runIn(&interp{env: make(map[*Node]any, a.Forward.count), syms: in.syms, taping: noGrad, wide: in.wide}, args)
 	outs, saved := vals[:a.Outputs:a.Outputs], vals[a.Outputs:]
 	if in.taping == recorded {
 		in.tie(n, inputs, outs, saved)
@@ -287,7 +287,8 @@ func (in *interp) tie(n *Node, inputs []*torch.Tensor, outs, saved []torch.Value
 			args = append(args, t)
 		}
 		out := make([]*torch.Tensor, a.Inputs)
-		for i, d := range a.Backward.runWith(args, in.syms, recorded) {
+		back := &interp{env: make(map[*Node]any, a.Backward.count), syms: in.syms, wide: in.wide}
+		for i, d := range a.Backward.runIn(back, args) {
 			out[i], _ = d.(*torch.Tensor)
 		}
 		return out

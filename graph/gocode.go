@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"tcdbg/ops"
@@ -50,7 +51,7 @@ type spelling struct {
 
 // spellings inverts the binding table; a method is preferred to a
 // function, and what names a device (Cpu) is no other call.
-func spellings() map[ops.ID]spelling {
+var spellings = sync.OnceValue(func() map[ops.ID]spelling {
 	out := map[ops.ID]spelling{}
 	bindings := torch.Bindings()
 	for _, full := range slices.Sorted(maps.Keys(bindings)) { // of two spellings the first: Mul, not Multiply
@@ -61,7 +62,7 @@ func spellings() map[ops.ID]spelling {
 		out[b.Op] = spelling{shortName(full), b}
 	}
 	return out
-}
+})
 
 // shortName turns (*tcdbg/torch.Tensor).Add into Add, tcdbg/torch.Cat into
 // torch.Cat and tcdbg/torch/nn/functional.Linear into F.Linear.

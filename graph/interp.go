@@ -22,6 +22,21 @@ func (g *Graph) RunWatched(inputs []torch.Value, each func(n *Node, value any, i
 	return g.runIn(in, inputs)
 }
 
+// RunWide is Run in double precision, with a tape where taped: inputs hold float64 where
+// the graph has narrower floats, and what makes a narrower float makes a float64.
+func (g *Graph) RunWide(inputs []torch.Value, taped bool) []torch.Value {
+	in := &interp{env: make(map[*Node]any, g.count), syms: map[*sym.Symbol]int64{}, taping: unrecorded, wide: true}
+	if taped {
+		in.taping = recorded
+	}
+	return g.runIn(in, inputs)
+}
+
+// RunChanged is Run in which change replaces the value of every call of an operator.
+func (g *Graph) RunChanged(inputs []torch.Value, change func(n *Node, value any) any) []torch.Value {
+	return g.runIn(&interp{env: make(map[*Node]any, g.count), syms: map[*sym.Symbol]int64{}, change: change}, inputs)
+}
+
 // taping is what the calls of a run are to the tape.
 type taping uint8
 
@@ -32,14 +47,10 @@ const (
 )
 
 func (g *Graph) run(inputs []torch.Value, t taping) []torch.Value {
-	return g.runWith(inputs, map[*sym.Symbol]int64{}, t)
+	return g.runIn(&interp{env: make(map[*Node]any, g.count), syms: map[*sym.Symbol]int64{}, taping: t}, inputs)
 }
 
-// runWith runs g with the symbols' values that are known; it adds those of its inputs.
-func (g *Graph) runWith(inputs []torch.Value, syms map[*sym.Symbol]int64, t taping) []torch.Value {
-	return g.runIn(&interp{env: make(map[*Node]any, g.count), syms: syms, taping: t}, inputs)
-}
-
+// runIn runs g with the symbols' values that in knows; it adds those of the inputs.
 func (g *Graph) runIn(in *interp, inputs []torch.Value) []torch.Value {
 	last := g.lastUses()
 	i := 0
@@ -56,6 +67,9 @@ func (g *Graph) runIn(in *interp, inputs []torch.Value) []torch.Value {
 			return in.outputs(n)
 		default:
 			in.env[n] = in.call(n)
+			if in.change != nil && n.Op != ops.None {
+				in.env[n] = in.change(n, in.env[n])
+			}
 			if in.each != nil {
 				var args []any
 				for _, a := range n.Inputs() {
@@ -77,6 +91,8 @@ type interp struct {
 
 	taping taping
 	each   func(n *Node, value any, inputs []any) // of RunWatched
+	change func(n *Node, value any) any           // of RunChanged
+	wide   bool                                   // of RunWide
 }
 
 // bind reads the values of the symbols that a placeholder carries.
@@ -170,6 +186,10 @@ func (in *interp) arg(a ops.Arg) ops.Arg {
 			out[i] = sym.Const(in.size(x))
 		}
 		return out
+	case ops.DType:
+		if in.wide && a.IsFloat() {
+			return ops.Float64
+		}
 	}
 	return a
 }

@@ -62,13 +62,17 @@ func (g *Graph) writeCode(sb *strings.Builder, class, indent string, pair int) {
 func (g *Graph) Lines() []string {
 	var out []string
 	for n := g.first; n != nil; n = n.next {
-		if n.Kind == Placeholder {
-			out = append(out, n.Name+": \""+typeText(n.Meta)+"\"")
-			continue
-		}
-		out = append(out, g.line(n, nil, 0))
+		out = append(out, g.Line(n))
 	}
 	return out
+}
+
+// Line is a node of the graph as a line.
+func (g *Graph) Line(n *Node) string {
+	if n.Kind == Placeholder {
+		return n.Name + ": \"" + typeText(n.Meta) + "\""
+	}
+	return g.line(n, nil, 0)
 }
 
 func (g *Graph) line(n *Node, dead []*Node, pair int) string {

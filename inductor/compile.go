@@ -30,6 +30,15 @@ type Options struct {
 	// Decisions ends the search for fusions after so many; 0: no limit, -1: nothing
 	// is fused.
 	Decisions int
+	// Faults, for tests of what looks for them, are put into the program.
+	Faults *Faults
+}
+
+// Faults change a program between its passes. Nil functions change nothing.
+type Faults struct {
+	Loops func(*ir.Program)     // after lowering
+	Fused func([]*sched.Group)  // after fusion, where anything may be fused
+	Code  func(c string) string // of a shard
 }
 
 // targets are the languages that programs are written in. The first is compiled and
@@ -168,6 +177,9 @@ func (c *compiler) lower() (int, error) {
 	if err := p.Check(); err != nil {
 		return 0, fmt.Errorf("inductor: lowering of %s: %w", c.graph.Name, err)
 	}
+	if f := c.opt.Faults; f != nil && f.Loops != nil {
+		f.Loops(p)
+	}
 	c.ir, c.out.IR = p, p.String()
 	return 1, nil
 }
@@ -177,6 +189,9 @@ func (c *compiler) fuse() (int, error) {
 	c.groups = sched.Schedule(c.ir, sched.Options{Record: c.fusion, Decisions: c.opt.Decisions})
 	if err := sched.CheckOrder(c.groups); err != nil {
 		return 0, fmt.Errorf("inductor: %s: %w", c.graph.Name, err)
+	}
+	if f := c.opt.Faults; f != nil && f.Fused != nil && c.opt.Decisions >= 0 {
+		f.Fused(c.groups)
 	}
 	c.plan = plan.New(c.ir, c.opt.Replaces)
 	c.plan.Groups = c.groups
@@ -210,6 +225,11 @@ func (c *compiler) generate() (int, error) {
 	out.Shards, out.Entry, out.Libm, out.Lanes, out.Sizes = b.Shards, b.Entry, b.Libm, b.Lanes, b.Sizes
 	out.heads, out.entry = b.Heads, b.Start
 	out.Wrapper = c.module.Text
+	if f := c.opt.Faults; f != nil && f.Code != nil {
+		for i, text := range out.Shards {
+			out.Shards[i] = f.Code(text)
+		}
+	}
 	c.provenance()
 	return len(c.plan.Kernels), nil
 }

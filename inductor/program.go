@@ -35,6 +35,12 @@ type Program struct {
 	entry string   // text of the entry function
 }
 
+// DropText lets go of the program as text, which a compiler and people have read by now: of
+// a process with thousands of graphs it is a third of the memory.
+func (p *Program) DropText() {
+	p.Shards, p.Wrapper, p.IR, p.Fusions, p.heads, p.entry = nil, "", "", nil, nil, ""
+}
+
 // Unit is the program as one translation unit whose kernels are the text that
 // people read, Wrapper. It is there for programs of one shard.
 func (p *Program) Unit() (text string, ok bool) {

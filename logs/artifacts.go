@@ -284,6 +284,26 @@ type FrameCalls struct {
 	LeftNanos int64 `json:"left_ns,omitempty"`
 }
 
+// EntryCalls is an aggregate of the calls that one cache entry served, without the one that it
+// was compiled for.
+type EntryCalls struct {
+	Frame   int   `json:"frame"`
+	Compile int   `json:"compile"`
+	Inside  Spent `json:"inside"`  // in its code, which is its graph and what makes values of the graph's results
+	Outside Spent `json:"outside"` // after its break, until the next graph began or the call returned
+}
+
+// Spent is what so many stretches of a call took in all.
+type Spent struct {
+	Times int64 `json:"times"`
+	Nanos int64 `json:"ns"`
+	// Of those whose memory was counted: bytes of new tensors, and bytes that compiled code copied
+	// without an operator that says so.
+	Metered   int64 `json:"metered"`
+	Allocated int64 `json:"allocated"`
+	Copied    int64 `json:"copied"`
+}
+
 // CompilerFailure is a graph whose code the C compiler could not make, or whose code could
 // not be loaded: the interpreter runs it.
 type CompilerFailure struct {
@@ -296,6 +316,7 @@ func (CompilerFailure) ArtifactName() (string, int) { return "tcdbg_compiler_fai
 // Aggregate is written at most ten times a second and once at exit.
 type Aggregate struct {
 	Frames  []FrameCalls `json:"frames"`
+	Entries []EntryCalls `json:"entries,omitempty"`
 	Kernels []KernelTime `json:"kernels"`
 }
 

@@ -41,7 +41,7 @@ func (st *Store) epochOf(src *source, r *Record) int {
 	}
 	es := src.epochs[r.Rank]
 	if es == nil && !r.HasID && strings.HasPrefix(r.Name, "tcdbg_") {
-		return 0 // of a file of ours beside PyTorch's, whose compiles it has not
+		return st.firstEpoch(r) // of a file of ours beside PyTorch's, whose compiles it has not
 	}
 	if src.process == 0 {
 		src.process = r.Thread
@@ -108,6 +108,19 @@ func (st *Store) companionEpoch(r *Record) int {
 		}
 	}
 	r.HasID, r.ID = false, NoCompile
+	return 0
+}
+
+// firstEpoch is the epoch in which the trace of a record's process begins, 0 where that is not
+// known.
+func (st *Store) firstEpoch(r *Record) int {
+	for _, s := range st.sources {
+		if s.Format == FormatTrace && s.process == r.Thread {
+			if es := s.epochs[r.Rank]; es != nil {
+				return es.starts[0].epoch
+			}
+		}
+	}
 	return 0
 }
 

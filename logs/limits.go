@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// This file is how much an archive may hold. The traces that we know pack 10 to 40 to one;
+// This file is how much an archive may hold, and how much a pipe may bring. The traces that we know pack 10 to 40 to one;
 // what packs thousands to one was made to fill a disk.
 
 // The limits of what archives (.gz, .zst) unpack to. What goes beyond them is not read, and
@@ -18,10 +18,35 @@ const (
 	maxZstdMemory = 256 << 20 // of a decoder
 )
 
-// limits are those of a store.
-type limits struct{ unpacked, ratio, free int64 }
+// maxPiped is how much is read of what cannot be read again and so is kept in a temporary
+// file: standard input, a named pipe. The report says that there was more.
+const maxPiped = 8 << 30
 
-func standardLimits() limits { return limits{maxUnpacked, maxRatio, freeUnpacked} }
+// limits are those of a store.
+type limits struct{ unpacked, ratio, free, piped int64 }
+
+func standardLimits() limits { return limits{maxUnpacked, maxRatio, freeUnpacked, maxPiped} }
+
+// pouring reads what a pipe brings, up to the limit.
+type pouring struct {
+	from        io.Reader
+	size, limit int64
+	err         error
+}
+
+// Read implements io.Reader.
+func (p *pouring) Read(b []byte) (int, error) {
+	if p.err != nil {
+		return 0, p.err
+	}
+	if p.size >= p.limit {
+		p.err = fmt.Errorf("it brought %s, what came after that is not read", sizeOf(p.limit))
+		return 0, p.err
+	}
+	n, err := p.from.Read(b[:min(int64(len(b)), p.limit-p.size)])
+	p.size += int64(n)
+	return n, err
+}
 
 // unpacking reads what an archive holds, up to the limits.
 type unpacking struct {

@@ -3,6 +3,7 @@ package logs
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"runtime"
 	"strings"
@@ -36,10 +37,10 @@ func TestArchivesAreBounded(t *testing.T) {
 			limits
 			want string // "" where all is read
 		}{
-			{limits{1 << 20, 1 << 20, 1 << 30}, "unpack to more than 1 MB"},
-			{limits{1 << 30, 50, 1 << 20}, "more than 50 times its size"},
-			{limits{1 << 30, 1 << 20, 0}, ""},
-			{limits{1 << 30, 50, 1 << 30}, ""},
+			{limits{1 << 20, 1 << 20, 1 << 30, 1 << 30}, "unpack to more than 1 MB"},
+			{limits{1 << 30, 50, 1 << 20, 1 << 30}, "more than 50 times its size"},
+			{limits{1 << 30, 1 << 20, 0, 1 << 30}, ""},
+			{limits{1 << 30, 50, 1 << 30, 1 << 30}, ""},
 		} {
 			for _, follow := range []bool{false, true} {
 				o := Options{limits: c.limits, Follow: follow, Stdin: strings.NewReader(archive)}
@@ -110,3 +111,54 @@ func TestStandardLimits(t *testing.T) {
 		t.Errorf("the heap grew by %d MB", held>>20)
 	}
 }
+
+// TestPipesAreBounded: what a pipe brings beyond the limit is not kept; what came before is read, the
+// source says where it stopped, and the program that writes into the pipe goes on.
+func TestPipesAreBounded(t *testing.T) {
+	for name, line := range map[string]string{"trace": "\tpayload of a record\n", "text": "a line of a log\n"} {
+		for _, follow := range []bool{false, true} {
+			in, out := io.Pipe()
+			written := make(chan error, 1)
+			go func() {
+				_, err := io.WriteString(out, map[string]string{"trace": oneRecord, "text": pipedLine}[name])
+				for range 300 {
+					if err == nil {
+						_, err = io.WriteString(out, strings.Repeat(line, 1000))
+					}
+				}
+				written <- err
+				_ = out.Close()
+			}()
+			o := Options{limits: limits{1 << 30, 1 << 20, 1 << 30, 1 << 20}, Follow: follow, Stdin: in}
+			o.SpoolMemory, o.SpoolDir = 1<<10, t.TempDir()
+			st, err := Open([]string{"-"}, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			read := st.Read
+			if follow {
+				read = func(ctx context.Context, each func(*Record)) error { return st.Follow(ctx, each, nil) }
+			}
+			err = read(t.Context(), func(*Record) {})
+			said := st.Sources()[0].Err
+			const want = "it brought 1 MB, what came after that is not read"
+			if err != nil || said == nil || !strings.Contains(said.Error(), want) || st.Len() == 0 {
+				t.Errorf("%s, followed %v: %v, said %v, %d records", name, follow, err, said, st.Len())
+			}
+			if follow {
+				if err := <-written; err != nil {
+					t.Errorf("%s: the program that writes: %v", name, err)
+				}
+			}
+			if f := st.spools.file(); f != nil {
+				if info, err := f.Stat(); err != nil || info.Size() > 4<<20 {
+					t.Errorf("%s, followed %v: %d bytes are kept, %v", name, follow, info.Size(), err)
+				}
+			}
+			st.Close()
+			_ = in.Close()
+		}
+	}
+}
+
+const pipedLine = "V1122 10:00:00.000000 1 torch/_dynamo/guards.py:1 [0/0] [__guards] GUARDS:\n"

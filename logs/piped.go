@@ -21,10 +21,15 @@ type piped struct {
 	over  bool  // nobody waits any longer
 }
 
-func newPiped(raw io.Reader, sp *spool) *piped {
+// newPiped reads in; what is not wanted of the pipe that it ends in is read and dropped, so
+// that the program that writes into it goes on.
+func newPiped(in, pipe io.Reader, sp *spool) *piped {
 	p := &piped{sp: sp}
 	p.more.L = &p.mu
-	go p.fill(raw)
+	go func() {
+		p.fill(in)
+		_, _ = io.Copy(io.Discard, pipe)
+	}()
 	return p
 }
 

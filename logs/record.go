@@ -14,7 +14,7 @@ import (
 //
 // During Store.Read and Store.Follow it borrows the reader's buffer and is
 // valid only until the callback returns; Keep makes it last. Records from
-// Store.Record last.
+// Store.Record last. A record is for one goroutine: Payload and what calls it change it.
 type Record struct {
 	Seq    int64 // number in the store, from 0
 	Source int   // index into Store.Sources

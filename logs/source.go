@@ -17,6 +17,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"tcdbg/logs/chrome"
 	"tcdbg/logs/regular"
 )
 
@@ -31,6 +32,7 @@ const (
 	FormatUnknown Format = ""
 	FormatTrace   Format = "trace" // TORCH_TRACE
 	FormatText    Format = "text"  // TORCH_LOGS, or what was pasted from it
+	FormatChrome  Format = "Chrome trace"
 )
 
 // Source is one file of a store.
@@ -62,6 +64,7 @@ type source struct {
 	epochs  map[int]*epochState // by rank
 	process int                 // of the first record, as its header tells it
 	base    time.Time           // time of Micros 0
+	changed time.Time           // when the file was written last; zero: unknown
 	based   bool
 }
 
@@ -156,7 +159,7 @@ func (st *Store) openFile(src *source, named bool) (io.Reader, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	src.base = yearStart(info.ModTime())
+	src.base, src.changed = yearStart(info.ModTime()), info.ModTime()
 	st.total.Add(info.Size())
 	if !info.Mode().IsRegular() { // what a pipe gave cannot be read again
 		src.closers = append(src.closers, f)
@@ -176,7 +179,7 @@ func (st *Store) wire(src *source, raw io.Reader) error {
 		magic = magic[:n]
 	case st.opts.Follow: // what it holds shows when something comes
 		sp := st.spool()
-		src.pipe = newPiped(raw, sp)
+		src.pipe = newPiped(&pouring{from: raw, limit: st.opts.limits.piped}, raw, sp)
 		src.scan.in, src.at = src.pipe, sp
 		return nil
 	default:
@@ -188,12 +191,13 @@ func (st *Store) wire(src *source, raw io.Reader) error {
 	if err != nil {
 		return err
 	}
+	pipe := in
 	if z == nil && src.file != nil {
 		src.scan.in, src.at = in, src.file
 		return nil
 	}
-	if z != nil {
-		in = z
+	if in = z; z == nil {
+		in = &pouring{from: pipe, limit: st.opts.limits.piped}
 	}
 	sp := st.spool()
 	src.scan.in, src.at = io.TeeReader(in, sp), sp
@@ -281,8 +285,11 @@ func (st *Store) begin(src *source, scratch *batch) (bool, error) {
 		return false, errors.New("is binary data, neither a trace nor a log")
 	}
 	format := FormatText
-	if looksLikeTrace(head) {
+	switch {
+	case looksLikeTrace(head):
 		format = FormatTrace
+	case chrome.Looks(head):
+		format = FormatChrome
 	}
 	src.mu.Lock()
 	src.Format = format
@@ -293,6 +300,11 @@ func (st *Store) begin(src *source, scratch *batch) (bool, error) {
 	}
 	if br != nil {
 		src.scan.in = br
+	}
+	if format == FormatChrome {
+		sp := st.spool()
+		src.scan.in, src.at = io.TeeReader(newProfileReader(src), sp), sp
+		src.file = nil
 	}
 	if format == FormatText {
 		sp := st.spool()
@@ -409,7 +421,7 @@ func expand(path string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var traces, texts []string
+	var traces, texts, profiles []string
 	for _, f := range files {
 		if f.IsDir() || strings.HasPrefix(f.Name(), ".") {
 			continue
@@ -417,6 +429,10 @@ func expand(path string) ([]string, error) {
 		name := strings.ToLower(f.Name())
 		name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
 		switch filepath.Ext(name) {
+		case ".json":
+			if profileName(name) {
+				profiles = append(profiles, filepath.Join(path, f.Name()))
+			}
 		case ".log", ".trace":
 			traces = append(traces, filepath.Join(path, f.Name()))
 		case ".txt":
@@ -430,6 +446,7 @@ func expand(path string) ([]string, error) {
 	if len(traces) == 0 {
 		traces = texts
 	}
+	traces = append(traces, profiles...)
 	sort.Slice(traces, func(i, j int) bool { return naturalLess(traces[i], traces[j]) })
 	return traces, nil
 }

@@ -51,6 +51,17 @@ type Stop struct {
 	Watches  []Answer     `json:"watches,omitempty"`
 	// Missing says in words what this engine or release cannot show here.
 	Missing []string `json:"missing,omitempty"`
+
+	// Moment counts what the program has done so far, where its run is kept: its lines,
+	// operators and compiled calls. 0: it is not kept.
+	Moment int64 `json:"moment,omitempty"`
+	// Past is set where the program was run again to this moment: the moment at which the
+	// program itself stands.
+	Past int64 `json:"past,omitempty"`
+	// NoBack says why the program cannot be run again to an earlier moment, "" where it can.
+	NoBack string `json:"no_back,omitempty"`
+	// Note is what else there is to say of how it came here.
+	Note string `json:"note,omitempty"`
 }
 
 func (Stop) ArtifactName() (string, int) { return "tcdbg_stop", 1 }
@@ -119,6 +130,7 @@ type Point struct {
 	// is known never to.
 	Places  int    `json:"places,omitempty"`
 	Error   string `json:"error,omitempty"`
+	Note    string `json:"note,omitempty"` // what it does not do, in a program that it can stop
 	Cleared bool   `json:"cleared,omitempty"`
 }
 

@@ -11,17 +11,18 @@ import (
 // scanner, index and fold read both. Lines are lexed (textlex.go), grouped into
 // messages (this file, textplain.go) and converted (textconv.go).
 type textReader struct {
-	in    *bufio.Reader
-	final bool // the end of in is the end of all
-	line  []byte
-	num   int
-	open  map[groupKey]*message // messages that further lines may join
-	plain plainState
-	conv  converter
-	out   bytes.Buffer
-	ended bool
-	grows bool      // it is followed: what stays open for too long is converted
-	grew  time.Time // when bytes came last
+	in     *bufio.Reader
+	final  bool // the end of in is the end of all
+	line   []byte
+	num    int
+	open   map[groupKey]*message // messages that further lines may join
+	plain  plainState
+	conv   converter
+	out    bytes.Buffer
+	ended  bool
+	failed error     // of what is read
+	grows  bool      // it is followed: what stays open for too long is converted
+	grew   time.Time // when bytes came last
 }
 
 // message is one log message or block of plain text.
@@ -52,10 +53,10 @@ func newTextReader(in io.Reader) *textReader {
 func (t *textReader) Read(p []byte) (int, error) {
 	for t.out.Len() < len(p) && !t.ended {
 		if err := t.readLine(); err != nil {
-			if err != io.EOF {
-				return 0, err
-			}
 			switch {
+			case err != io.EOF: // what came before it is shown
+				t.failed = err
+				t.finish()
 			case t.final:
 				t.finish()
 			case t.grows:
@@ -64,10 +65,13 @@ func (t *textReader) Read(p []byte) (int, error) {
 			break
 		}
 	}
-	if t.out.Len() == 0 {
-		return 0, io.EOF
+	switch {
+	case t.out.Len() > 0:
+		return t.out.Read(p)
+	case t.failed != nil:
+		return 0, t.failed
 	}
-	return t.out.Read(p)
+	return 0, io.EOF
 }
 
 // readLine takes one whole line; a line that is still being written stays.

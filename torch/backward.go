@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"container/heap"
 	"slices"
+	"sync/atomic"
 
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
@@ -41,6 +42,8 @@ type pass struct {
 	// accumulates into the leaves (Backward).
 	want map[edge]*Tensor
 	need map[*gradFn]bool
+	// told are the tensors whose gradient grew, while OnBackward asks for them.
+	told []*Tensor
 }
 
 // Backward computes the gradients of all leaves that t depends on and adds
@@ -131,6 +134,21 @@ func (p *pass) accumulate(tensors, seeds, inputs []*Tensor) {
 			p.addTo(e.leaf, g)
 		}
 	}
+	if f := afterBackward.Load(); f != nil {
+		(*f)(p.told)
+	}
+}
+
+var afterBackward atomic.Pointer[func(leaves []*Tensor)]
+
+// OnBackward has f called after each pass that adds to gradients, with the leaves that got one;
+// nil ends it.
+func OnBackward(f func(leaves []*Tensor)) {
+	if f == nil {
+		afterBackward.Store(nil)
+		return
+	}
+	afterBackward.Store(&f)
 }
 
 // restrict makes the pass find the gradients of inputs alone.
@@ -312,6 +330,9 @@ func (p *pass) leaf(e edge, g *Tensor) {
 
 // addTo adds g to the gradient of a leaf.
 func (p *pass) addTo(t, g *Tensor) {
+	if afterBackward.Load() != nil && !slices.Contains(p.told, t) {
+		p.told = append(p.told, t)
+	}
 	switch {
 	case t.grad == nil && p.tape:
 		t.grad = g
@@ -348,7 +369,14 @@ func (p *pass) run() {
 		if p.want != nil && !p.need[fn] {
 			continue
 		}
+		var watched func([]*Tensor)
+		if w := gradWatch.Load(); w != nil {
+			watched = (*w)(fn.name, grads)
+		}
 		ins := fn.run(grads, p.tape)
+		if watched != nil {
+			watched(ins)
+		}
 		if !p.retain {
 			fn.free()
 		}
@@ -359,6 +387,9 @@ func (p *pass) run() {
 		}
 	}
 }
+
+// gradWatch is what WatchGrads was given.
+var gradWatch atomic.Pointer[func(name string, got []*Tensor) func(gave []*Tensor)]
 
 // arrive runs the hooks of result i and stores its gradient where it is kept.
 func (p *pass) arrive(fn *gradFn, i int, g *Tensor) *Tensor {

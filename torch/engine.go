@@ -2,6 +2,7 @@ package torch
 
 import (
 	"fmt"
+	"math"
 	"unsafe"
 
 	"tcdbg/ops"
@@ -155,3 +156,46 @@ func (t *Tensor) Layout() (shape, stride []int, offset int) {
 
 // ShapeHint converts symbolic sizes to the concrete ones of a fake tensor.
 func ShapeHint(s []sym.Int) []int { return sym.Hints(s) }
+
+// WatchGrads has f called before each function of a backward pass runs, with its name and the
+// gradients that it gets; what f returns is called with those that it gave. nil ends that.
+func WatchGrads(f func(name string, got []*Tensor) func(gave []*Tensor)) {
+	if f == nil {
+		gradWatch.Store(nil)
+		return
+	}
+	gradWatch.Store(&f)
+}
+
+// RandomState keeps where the default generator is; the function that it returns puts
+// the generator back there, as often as it is called.
+func RandomState() (restore func()) {
+	source := DefaultGenerator().source
+	kept := source.Snapshot()
+	return func() { source.Restore(kept) }
+}
+
+// NonFinite says how many NaN and Inf t has, "" for none and where t has no numbers.
+func NonFinite(t *Tensor) string {
+	if t == nil || t.fake != nil || !t.DType().IsFloat() || t.array.Storage == nil || t.array.Device == ops.Meta {
+		return ""
+	}
+	nan, inf := 0, 0
+	for _, x := range t.Float64s() {
+		switch {
+		case math.IsNaN(x):
+			nan++
+		case math.IsInf(x, 0):
+			inf++
+		}
+	}
+	switch {
+	case nan > 0 && inf > 0:
+		return fmt.Sprintf("%d NaN and %d Inf", nan, inf)
+	case nan > 0:
+		return fmt.Sprintf("%d NaN", nan)
+	case inf > 0:
+		return fmt.Sprintf("%d Inf", inf)
+	}
+	return ""
+}

@@ -17,6 +17,30 @@ func Memory() MemoryStats {
 	return MemoryStats{Live: live, Cached: cached, Heap: heap}
 }
 
+// Traffic is the bytes that a goroutine put into new storages, and those that it copied
+// because code was compiled, without an operator of the program.
+type Traffic struct{ Allocated, Copied int64 }
+
+// Since is what was counted after before.
+func (t Traffic) Since(before Traffic) Traffic {
+	return Traffic{t.Allocated - before.Allocated, t.Copied - before.Copied}
+}
+
+// CountTraffic has traffic counted from now on; false where it cannot be.
+func CountTraffic() bool { return memory.CountTraffic() }
+
+// TrafficHere is the calling goroutine's; on is false while traffic is not counted.
+func TrafficHere() (t Traffic, on bool) {
+	m, on := memory.TrafficHere()
+	return Traffic(m), on
+}
+
+// SetTraffic makes the calling goroutine's traffic t.
+func SetTraffic(t Traffic) { memory.SetTraffic(memory.Traffic(t)) }
+
+// CountCopied counts n bytes that compiled code copies and no operator of the program asked for.
+func CountCopied(n int) { memory.Copied(n) }
+
 // SetNumThreads limits how many threads an operator uses.
 func SetNumThreads(n int) { parallel.SetThreads(n) }
 
@@ -28,6 +52,10 @@ type Storage memory.Storage
 
 // NewStorage allocates n bytes, aligned to 64 and not cleared.
 func NewStorage(n int) *Storage { return (*Storage)(memory.NewStorage(n)) }
+
+// NewKeptStorage is NewStorage for memory that compiled code keeps from call to call: it is in
+// no Traffic.
+func NewKeptStorage(n int) *Storage { return (*Storage)(memory.NewKept(n)) }
 
 func (s *Storage) memory() *memory.Storage { return (*memory.Storage)(s) }
 

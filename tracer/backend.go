@@ -76,6 +76,14 @@ func compileWith(b Backend, r *Request) (run Runnable, plan func() Runnable, err
 
 // backendFor returns the backend that the options ask for.
 func (t *Tracer) backendFor(o options) Backend {
+	b := t.namedBackend(o)
+	if t.cfg.Wrap != nil {
+		return t.cfg.Wrap(b)
+	}
+	return b
+}
+
+func (t *Tracer) namedBackend(o options) Backend {
 	if o.backend != nil {
 		return userBackend{o.backend}
 	}

@@ -51,7 +51,7 @@ func main() {
 `, decl.String(), use.String(), set.String(), calls, calls)
 }
 
-func nanosPerCall(b *testing.B, fields, calls int) float64 {
+func nanosPerCall(b *testing.B, fields, calls int, recorded bool) float64 {
 	b.Helper()
 	file := filepath.Join(b.TempDir(), "model.go")
 	if err := os.WriteFile(file, []byte(guardProgram(fields, calls)), 0o600); err != nil {
@@ -63,7 +63,7 @@ func nanosPerCall(b *testing.B, fields, calls int) float64 {
 	}
 	var out, errs bytes.Buffer
 	cfg := host.Config{Stdout: &out, Stderr: &errs}
-	tr := New(prog, Config{Sink: (*logs.Writer)(nil), Backend: func(string) (Backend, error) { return nil, nil }})
+	tr := New(prog, Config{Sink: (*logs.Writer)(nil), Calls: recorded, Backend: func(string) (Backend, error) { return nil, nil }})
 	tr.Install(&cfg)
 	in := host.New(prog, cfg)
 	tr.Attach(in)
@@ -76,11 +76,16 @@ func nanosPerCall(b *testing.B, fields, calls int) float64 {
 }
 
 // BenchmarkGuardedCall is a call of a compiled function without operators: one
-// guard, and the slope over 60 more.
+// guard, and the slope over 60 more; and what recording it adds.
 func BenchmarkGuardedCall(b *testing.B) {
 	const calls = 200_000
-	few, many := nanosPerCall(b, 1, calls), nanosPerCall(b, 61, calls)
+	few, many := nanosPerCall(b, 1, calls, false), nanosPerCall(b, 61, calls, false)
+	off, on := few, nanosPerCall(b, 1, calls, true)
+	for range 12 { // the shortest of each, in turns
+		off, on = min(off, nanosPerCall(b, 1, calls, false)), min(on, nanosPerCall(b, 1, calls, true))
+	}
 	b.ReportMetric(few, "ns/call")
 	b.ReportMetric((many-few)/60, "ns/guard")
+	b.ReportMetric(on-off, "ns/record")
 	b.ReportMetric(0, "ns/op")
 }

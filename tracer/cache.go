@@ -24,7 +24,7 @@ type frameCache struct {
 	name    string
 	parent  int
 	from    *logs.CompileID // the compile after whose break it was first entered
-	entries atomic.Pointer[[]*replay.Entry]
+	entries replay.Entries
 	eager   atomic.Bool // the limit was reached, or nothing can be compiled here
 	calls   atomic.Int64
 	hits    atomic.Int64
@@ -37,6 +37,8 @@ type frameCache struct {
 	made    *atomic.Int64           // calls of torch.Compile that gave its function
 	written logs.FrameCalls         // what the trace holds of it; under Tracer.mu
 	at      logs.Pos                // where the frame begins, as the last trace says
+	spent   []*replay.Spent         // of all entries, also of those that a reset took; under Tracer.mu
+	track   *callTrack              // nil where calls are not recorded
 }
 
 // timed is what was timed, and how often.
@@ -47,25 +49,6 @@ func (t *timed) add(d time.Duration) {
 	t.nanos.Add(int64(d))
 }
 
-func (fc *frameCache) list() []*replay.Entry {
-	if p := fc.entries.Load(); p != nil {
-		return *p
-	}
-	return nil
-}
-
-// find returns the first entry whose guards hold.
-func (fc *frameCache) find(in *host.Interp, frames []*host.Frame) (*replay.Entry, *guard.Addresses) {
-	for _, s := range fc.list() {
-		a := guard.TakeAddresses(in, frames, s.Sources)
-		if s.Holds(a) {
-			return s, a
-		}
-		a.Release()
-	}
-	return nil, nil
-}
-
 // What is timed of finding an entry: the first calls, and then some. A clock costs as much as
 // the guards of a small entry.
 const (
@@ -73,13 +56,13 @@ const (
 	timedEvery = 16
 )
 
-// findTimed is find, of which some calls are timed.
+// findTimed is Find, of which some calls are timed.
 func (fc *frameCache) findTimed(in *host.Interp, frames []*host.Frame, call int64) (*replay.Entry, *guard.Addresses) {
 	if call > timedFirst && call%timedEvery != 0 {
-		return fc.find(in, frames)
+		return fc.entries.Find(in, frames)
 	}
 	start := time.Now()
-	entry, a := fc.find(in, frames)
+	entry, a := fc.entries.Find(in, frames)
 	if entry != nil {
 		fc.guards.add(time.Since(start))
 	}
@@ -101,6 +84,9 @@ func (c *Compiled) cacheAt(frames []*host.Frame, last *replay.Entry) *frameCache
 		return fc
 	}
 	fc := &frameCache{id: c.t.nextFrame(), parent: -1, made: c.made, dynamic: map[string]map[int]bool{}}
+	if c.t.cfg.Calls {
+		fc.track = &callTrack{}
+	}
 	fc.name = c.name()
 	if resumed {
 		fn, line := c.t.resumesIn(frames)

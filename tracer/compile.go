@@ -17,17 +17,20 @@ import (
 // This file makes a cache entry: it has the frames traced, hands the graph to the
 // backend, and has the compile recorded.
 
-// compile traces a new entry for the frames; nil when the frame runs eagerly.
-func (c *Compiled) compile(th *host.Thread, fc *frameCache, frames []*host.Frame) (*replay.Entry, *guard.Addresses) {
+// compile traces a new entry for the frames; nil when the frame runs eagerly. made is not set
+// where another thread has compiled it meanwhile.
+func (c *Compiled) compile(
+	th *host.Thread, fc *frameCache, frames []*host.Frame,
+) (entry *replay.Entry, a *guard.Addresses, made bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if entry, a := fc.find(th.In, frames); entry != nil { // compiled while we waited
-		return entry, a
+	if entry, a := fc.entries.Find(th.In, frames); entry != nil { // compiled while we waited
+		return entry, a, false
 	}
-	old := fc.list()
+	old := fc.entries.List()
 	id := logs.CompileID{Frame: fc.id, Compile: len(old)}
 	if !c.mayCompile(fc) || len(old) > 0 && !c.miss(th, fc, frames, id) {
-		return nil, nil
+		return nil, nil, false
 	}
 	if c.t.cfg.Stops.Wants(logs.StopFrame) {
 		c.t.cfg.Stops.At(stop.Event{Kind: logs.StopFrame, Thread: th, Compiled: fc.name, Compile: spell(id)})
@@ -43,10 +46,16 @@ func (c *Compiled) compile(th *host.Thread, fc *frameCache, frames []*host.Frame
 	}
 	tr.Guards.Shapes(tr.Shapes, tr.Symbols) // the backend, too, may have asked for more of the sizes
 	entry.Guards = tr.Guards.List
+	if c.t.cfg.Calls {
+		entry.Sizes = dynamicSizes(entry.Symbols)
+	}
 	rec.done(c, tr, entry)
-	entries := append(append([]*replay.Entry(nil), old...), entry)
-	fc.entries.Store(&entries)
-	return entry, newAddressesOf(tr, frames, entry)
+	if c.t.cfg.Calls {
+		entry.Spent = replay.NewSpent(id)
+		c.t.account(fc, entry.Spent)
+	}
+	fc.entries.Add(entry)
+	return entry, newAddressesOf(tr, frames, entry), true
 }
 
 // trace evaluates the frames, again and again until no earlier break is asked for.
@@ -57,11 +66,14 @@ func (c *Compiled) trace(
 	for {
 		tr := eval.New(c.t.env, eval.Start{
 			Thread: th, Frames: frames, ID: *id, Dynamic: fc.dynamic, AllDynamic: c.opts.dynamic == dynamicAlways, Avoid: avoid,
-			Watch: c.t.watcher(fc.name, *id),
+			Watch: c.t.watcher(fc.name, *id), Record: c.t.cfg.RecordSteps,
 		})
 		rec := c.t.begin(c, tr, fc, *id)
 		entry, again := tr.Evaluate()
 		c.t.traceEnded(tr, entry)
+		if steps, recorded := tr.Steps(); recorded {
+			c.t.sink.Emit(logs.Artifact(*id, steps))
+		}
 		if entry != nil {
 			return tr, rec, entry
 		}

@@ -66,7 +66,7 @@ func main() {
 		t.Fatalf("exit %d", exit.Code)
 	}
 	for _, fc := range tr.caches[:4] {
-		if n := len(fc.list()); n > 0 {
+		if n := len(fc.entries.List()); n > 0 {
 			t.Errorf("frame %d was reset and keeps %d entries", fc.id, n)
 		}
 	}

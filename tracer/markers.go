@@ -224,7 +224,7 @@ func (t *Tracer) resetIntrinsic(*host.Thread, *host.Frame, []unsafe.Pointer, uns
 	for _, c := range t.compiled {
 		c.mu.Lock()
 		for _, fc := range c.cache {
-			fc.entries.Store(nil)
+			fc.entries.Clear()
 			fc.reset.Store(true)
 		}
 		c.cache = map[string]*frameCache{}

@@ -66,7 +66,7 @@ func (r *recorder) limitReached(reasons []string) {
 
 // miss reports why no entry fits and decides whether another may be made.
 func (c *Compiled) miss(th *host.Thread, fc *frameCache, frames []*host.Frame, id logs.CompileID) bool {
-	old := fc.list()
+	old := fc.entries.List()
 	limit := len(old) >= c.opts.limit
 	c.stopAtMiss(th, frames, id, old)
 	c.t.logMiss(fc, id, frames, old, limit)

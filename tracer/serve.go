@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tcdbg/logs"
+	"tcdbg/torch"
 	"tcdbg/tracer/eval"
 	"tcdbg/tracer/host"
 	"tcdbg/tracer/replay"
@@ -66,8 +67,12 @@ func (c *Compiled) serve(th *host.Thread, tu *replay.Turns) bool {
 	base := th.Depth()
 	list := framePool.Get().(*[]*host.Frame)
 	counted := th.Counted
+	atFirst, metered := torch.TrafficHere()
+	var mark callMark
 	defer func() {
+		mark.cut()
 		th.Counted = counted // what ran here is no concern of a region around
+		torch.SetTraffic(atFirst)
 		clear(*list)
 		framePool.Put(list)
 	}()
@@ -78,26 +83,44 @@ func (c *Compiled) serve(th *host.Thread, tu *replay.Turns) bool {
 		fc := c.cacheAt(frames, last)
 		calls := fc.calls.Add(1)
 		if fc.eager.Load() || c.staysEager(last == nil && calls == 1) {
+			mark = fc.runsEagerly(calls)
 			fc.runEager(th, frames[0].Caller)
+			mark.ended()
 			return true
 		}
+		mark = callMark{fc: fc, call: calls}
 		entry, a := fc.findTimed(th.In, frames, calls)
-		hit := entry != nil
+		hit, made := entry != nil, false
 		if hit {
 			fc.hits.Add(1)
 			entry.Hits.Add(1)
-		} else if entry, a = c.compile(th, fc, slices.Clone(frames)); entry == nil { // a trace keeps its frames
-			return false
+		} else {
+			mark.begun = time.Now()
+			if entry, a, made = c.compile(th, fc, slices.Clone(frames)); entry == nil { // a trace keeps its frames
+				mark.handedBack()
+				return false
+			}
 		}
+		mark.runs(entry, a)
+		inside, _ := torch.TrafficHere()
 		start := time.Now()
 		returned := c.execute(th, entry, frames, a, tu)
-		fc.nanos.Add(int64(time.Since(start)))
+		took := time.Since(start)
+		fc.nanos.Add(int64(took))
+		steady := !made && entry.Spent != nil
+		if steady {
+			entry.Spent.Inside(took, inside, metered)
+		}
+		if fc.track != nil {
+			mark.served(entry, made, start, took)
+		}
 		a.Release()
 		if returned {
 			return true
 		}
 		last = entry
 		c.stopAtBreak(th, entry)
+		outside, _ := torch.TrafficHere()
 		before, left := th.Counted, time.Now()
 		top, pc := th.Top(), th.Top().PC
 		c.stepOver(th)
@@ -106,6 +129,9 @@ func (c *Compiled) serve(th *host.Thread, tu *replay.Turns) bool {
 		fc.leave(th.Counted - before)
 		if hit { // a first call traces and compiles what it calls
 			fc.away.add(time.Since(left))
+		}
+		if steady {
+			entry.Spent.Outside(time.Since(left), outside, metered)
 		}
 		if !more {
 			return true

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tcdbg/logs"
+	"tcdbg/tracer/replay"
 )
 
 // This file counts calls and run times, and writes them as aggregates: a record
@@ -16,6 +17,7 @@ const aggregateEvery = 100 * time.Millisecond
 // Start begins writing totals while the program runs. The returned function
 // writes the last ones; it may be called more than once.
 func (t *Tracer) Start() (stop func()) {
+	t.callsOff()
 	tick := time.NewTicker(aggregateEvery)
 	done := make(chan struct{})
 	go func() {
@@ -45,8 +47,17 @@ func (t *Tracer) Start() (stop func()) {
 func (t *Tracer) writeTotals(last bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	called, any := t.takeCalls(last)
+	if any {
+		t.sink.Emit(logs.Artifact(logs.NoCompile, called))
+	}
 	var a logs.Aggregate
 	t.caches = slices.DeleteFunc(t.caches, func(fc *frameCache) bool {
+		for _, s := range fc.spent {
+			if e, changed := s.Take(); changed {
+				a.Entries = append(a.Entries, e)
+			}
+		}
 		c := logs.FrameCalls{
 			Frame: fc.id, Calls: fc.calls.Load(), Hits: fc.hits.Load(), RunNanos: fc.nanos.Load(),
 			EagerOps: fc.left.Load(), Made: fc.made.Load(),
@@ -63,8 +74,15 @@ func (t *Tracer) writeTotals(last bool) {
 	if t.cfg.KernelTimes != nil {
 		a.Kernels = t.cfg.KernelTimes(last)
 	}
-	if len(a.Frames) == 0 && len(a.Kernels) == 0 {
+	if len(a.Frames) == 0 && len(a.Entries) == 0 && len(a.Kernels) == 0 {
 		return
 	}
 	t.sink.Emit(logs.Artifact(logs.NoCompile, a))
+}
+
+// account has what the calls of a new entry cost written with the totals.
+func (t *Tracer) account(fc *frameCache, s *replay.Spent) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	fc.spent = append(fc.spent, s)
 }

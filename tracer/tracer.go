@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"tcdbg/logs"
+	"tcdbg/logs/calls"
 	"tcdbg/torch"
 	"tcdbg/tracer/eval"
 	"tcdbg/tracer/host"
@@ -20,6 +21,8 @@ type Config struct {
 	Sink logs.Sink // trace records; nil drops them
 	// Backend finds a backend by name.
 	Backend func(name string) (Backend, error)
+	// Wrap, where set, gets every backend before it compiles, those of the program too.
+	Wrap func(Backend) Backend
 	// DefaultBackend is that of functions which name none; empty: inductor.
 	DefaultBackend string
 	// KernelTimes, where set, returns the totals of kernels that are to be
@@ -30,6 +33,12 @@ type Config struct {
 	Note func(text string)
 	// Steps is how finely traces are logged, step by step.
 	Steps eval.StepLog
+	// RecordSteps has the steps of each trace recorded.
+	RecordSteps bool
+	// Calls has every call of a compiled function recorded; CallsMissing is what the trace
+	// says where they are not.
+	Calls        bool
+	CallsMissing string
 	// Stops, where set, stops the program.
 	Stops *stop.Debugger
 
@@ -37,7 +46,11 @@ type Config struct {
 	// compiled function at its end, and each size that was marked.
 	Override *Override
 	Called   func(*Call)
-	Marked   func(Mark)
+	// Graded, where set, gets the gradients after each backward pass; Recording says whether what
+	// calls write and gradients are still wanted, nil: they are.
+	Graded    func(*Graded)
+	Recording func() bool
+	Marked    func(Mark)
 }
 
 func (c *Config) note(text string) {
@@ -64,6 +77,7 @@ type Tracer struct {
 	same    sync.Map     // key of compileKey -> *Compiled
 	alone   sync.Map     // key of aloneKey -> *atomic.Int64
 
+	named    names        // of tensors that collect gradients, in a trial
 	watched  sync.Map     // *host.Thread -> true: it is in a call that Config.Called gets
 	compiles atomic.Int64 // begun so far
 
@@ -81,8 +95,14 @@ func New(prog *host.Program, cfg Config) *Tracer {
 		sink = (*logs.Writer)(nil)
 	}
 	t := &Tracer{cfg: cfg, sink: sink, prog: prog, bindings: torch.Bindings()}
+	if cfg.Calls {
+		torch.CountTraffic()
+	}
 	t.env = &eval.Env{Prog: prog, Bindings: t.bindings, Steps: cfg.Steps, Sink: sink}
 	value.ForgetWith(t, prog.SSA)
+	if cfg.Graded != nil {
+		torch.OnBackward(t.graded)
+	}
 	return t
 }
 
@@ -117,6 +137,7 @@ func (t *Tracer) onCall(th *host.Thread, f *host.Frame, cl *host.Closure) bool {
 	}
 	if d, ok := t.off.Load(th); ok {
 		if th.Depth() > d.(int) {
+			c.aside(calls.Disabled)
 			return false
 		}
 		t.off.Delete(th)
@@ -129,6 +150,7 @@ func (t *Tracer) onCall(th *host.Thread, f *host.Frame, cl *host.Closure) bool {
 		return false
 	}
 	if f.Deferred() { // only the host knows what follows a deferred call
+		c.aside(calls.Deferred)
 		return false
 	}
 	if t.cfg.Stops.Wants(logs.StopCall) {

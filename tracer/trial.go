@@ -5,6 +5,7 @@ import (
 	"go/types"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 	"unsafe"
 
@@ -23,6 +24,7 @@ type Override struct {
 	// Dynamic is "true", "false" or "auto".
 	Dynamic        string
 	RecompileLimit int
+	Off            bool // nothing is compiled
 	Marks          []Mark
 }
 
@@ -60,12 +62,16 @@ func (v *Override) apply(o *options) {
 // Call is an outermost call of a compiled function that has ended.
 type Call struct {
 	Function string
+	Thread   *host.Thread
 	Took     time.Duration
 	Compiled bool // something was compiled in it
 	Raised   bool // it ended by a panic
 	// Results are what it returned; Unused says that the program takes none of it.
 	Results []Leaf
 	Unused  bool
+	// State are the tensors that it can reach, and their gradients; More says that there are more.
+	State []StateLeaf
+	More  bool
 }
 
 // Leaf is a tensor, or a number, text or flag, within the results of a call.
@@ -77,18 +83,23 @@ type Leaf struct {
 // watch runs a call and tells of it where it is an outermost one.
 func (t *Tracer) watch(c *Compiled, th *host.Thread, f *host.Frame) bool {
 	if _, inner := t.watched.LoadOrStore(th, true); inner {
-		return c.run(th, f)
+		return (t.cfg.Override == nil || !t.cfg.Override.Off) && c.run(th, f)
 	}
 	t.mark(c, f)
 	caller, at := f.Caller, f.Result()
-	call := Call{Function: c.name(), Raised: true}
+	call := Call{Function: c.name(), Thread: th, Raised: true}
+	var reach *reached
+	if t.cfg.Recording == nil || t.cfg.Recording() {
+		reach = t.reach(c, f)
+	}
 	compiles, start := t.compiles.Load(), time.Now()
 	defer func() {
 		t.watched.Delete(th)
 		call.Compiled = t.compiles.Load() != compiles
+		call.State, call.More = reach.state()
 		t.cfg.Called(&call)
 	}()
-	if !c.run(th, f) {
+	if t.cfg.Override != nil && t.cfg.Override.Off || !c.run(th, f) {
 		th.Run(caller) // the interpreter goes on with the frames
 	}
 	call.Took, call.Raised = time.Since(start), false
@@ -130,82 +141,114 @@ func (t *Tracer) leaves(c *Compiled, p unsafe.Pointer) (out []Leaf, unused bool)
 		return nil, false
 	case p == nil:
 		return nil, true
-	case res.Len() == 1:
-		return t.walk(out, "", res.At(0).Type(), p, 0), false
+	}
+	w := &walker{t: t, most: maxLeaves, deep: 4}
+	if res.Len() == 1 {
+		w.walk("", res.At(0).Type(), p, 0)
+		return w.out, false
 	}
 	offs := t.in.TupleOffsets(res)
 	for i := range res.Len() {
-		out = t.walk(out, fmt.Sprintf("[%d]", i), res.At(i).Type(), unsafe.Add(p, offs[i]), 0)
+		w.walk(fmt.Sprintf("[%d]", i), res.At(i).Type(), unsafe.Add(p, offs[i]), 0)
 	}
-	return out, false
+	return w.out, false
+}
+
+// walker lists the leaves of values.
+type walker struct {
+	t          *Tracer
+	most, deep int
+	// tensors says that tensors alone are wanted, each once: what is in maps is left out then, which
+	// another goroutine may be writing.
+	tensors bool
+	seen    map[unsafe.Pointer]bool
+	out     []Leaf
+}
+
+func (w *walker) add(path string, value any) {
+	if x, ok := value.(*torch.Tensor); ok && w.tensors {
+		if w.seen[unsafe.Pointer(x)] {
+			return
+		}
+		w.seen[unsafe.Pointer(x)] = true
+	} else if w.tensors {
+		return
+	}
+	w.out = append(w.out, Leaf{path, value})
 }
 
 // walk appends the leaves of the value of type typ at p.
-func (t *Tracer) walk(out []Leaf, path string, typ types.Type, p unsafe.Pointer, depth int) []Leaf {
-	if len(out) >= maxLeaves || depth > 4 || p == nil {
-		return out
+func (w *walker) walk(path string, typ types.Type, p unsafe.Pointer, depth int) {
+	if len(w.out) >= w.most || depth > w.deep || p == nil {
+		return
 	}
 	if value.TypeName(typ) == "*torch.Tensor" {
 		if x := *(**torch.Tensor)(p); x != nil {
-			return append(out, Leaf{path, x})
+			w.add(path, x)
+			return
 		}
-		return append(out, Leaf{path, "nil"})
+		w.add(path, "nil")
+		return
 	}
-	rep := t.in.Rep(typ)
+	if w.tensors && w.t.foreign(typ) {
+		return
+	}
+	rep := w.t.in.Rep(typ)
 	switch u := typ.Underlying().(type) {
 	case *types.Basic:
 		if u.Kind() != types.UnsafePointer && u.Kind() != types.Uintptr {
-			out = append(out, Leaf{path, reflect.NewAt(rep, p).Elem().Interface()})
+			w.add(path, reflect.NewAt(rep, p).Elem().Interface())
 		}
 	case *types.Pointer:
-		if q := *(*unsafe.Pointer)(p); q != nil {
-			return t.walk(out, path, u.Elem(), q, depth+1)
-		}
-		out = append(out, Leaf{path, "nil"})
+		w.pointer(path, u, *(*unsafe.Pointer)(p), depth)
 	case *types.Interface:
-		if dyn, q := t.in.Dynamic(typ, p); dyn != nil {
-			return t.walk(out, path, dyn, q, depth+1)
+		if dyn, q := w.t.in.Dynamic(typ, p); dyn != nil {
+			w.walk(path, dyn, q, depth+1)
+			return
 		}
-		out = append(out, Leaf{path, "nil"})
+		w.add(path, "nil")
 	case *types.Struct:
 		for i := range u.NumFields() {
-			out = t.walk(out, path+"."+u.Field(i).Name(), u.Field(i).Type(), unsafe.Add(p, rep.Field(i).Offset), depth+1)
+			w.walk(path+"."+u.Field(i).Name(), u.Field(i).Type(), unsafe.Add(p, rep.Field(i).Offset), depth+1)
 		}
 	case *types.Slice:
 		v := reflect.NewAt(rep, p).Elem()
-		for i := range min(v.Len(), maxLeaves) {
-			out = t.walk(out, fmt.Sprintf("%s[%d]", path, i), u.Elem(), v.Index(i).Addr().UnsafePointer(), depth+1)
+		for i := range min(v.Len(), w.most) {
+			w.walk(fmt.Sprintf("%s[%d]", path, i), u.Elem(), v.Index(i).Addr().UnsafePointer(), depth+1)
 		}
 	case *types.Array:
-		size := t.in.Rep(u.Elem()).Size()
-		for i := range min(int(u.Len()), maxLeaves) {
-			out = t.walk(out, fmt.Sprintf("%s[%d]", path, i), u.Elem(), unsafe.Add(p, uintptr(i)*size), depth+1)
+		size := w.t.in.Rep(u.Elem()).Size()
+		for i := range min(int(u.Len()), w.most) {
+			w.walk(fmt.Sprintf("%s[%d]", path, i), u.Elem(), unsafe.Add(p, uintptr(i)*size), depth+1)
 		}
 	case *types.Map:
-		if _, basic := u.Key().Underlying().(*types.Basic); basic {
-			out = t.walkMap(out, path, u, reflect.NewAt(rep, p).Elem(), depth)
+		if _, basic := u.Key().Underlying().(*types.Basic); basic && !w.tensors {
+			w.walkMap(path, u, reflect.NewAt(rep, p).Elem(), depth)
 		}
 	}
-	return out
+}
+
+// pointer appends the leaves of what a pointer leads to.
+func (w *walker) pointer(path string, u *types.Pointer, q unsafe.Pointer, depth int) {
+	switch {
+	case q == nil:
+		w.add(path, "nil")
+	case w.tensors && w.seen[q]:
+	default:
+		if w.tensors {
+			w.seen[q] = true
+		}
+		w.walk(path, u.Elem(), q, depth+1)
+	}
 }
 
 // walkMap appends the leaves of a map's values in the order of its keys.
-func (t *Tracer) walkMap(out []Leaf, path string, u *types.Map, v reflect.Value, depth int) []Leaf {
+func (w *walker) walkMap(path string, u *types.Map, v reflect.Value, depth int) {
 	keys := v.MapKeys()
-	slices.SortFunc(keys, func(a, b reflect.Value) int {
-		x, y := fmt.Sprint(a), fmt.Sprint(b)
-		switch {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	for _, k := range keys {
 		elem := reflect.New(v.Type().Elem())
 		elem.Elem().Set(v.MapIndex(k))
-		out = t.walk(out, fmt.Sprintf("%s[%v]", path, k), u.Elem(), elem.UnsafePointer(), depth+1)
+		w.walk(fmt.Sprintf("%s[%v]", path, k), u.Elem(), elem.UnsafePointer(), depth+1)
 	}
-	return out
 }

@@ -292,6 +292,9 @@ func breakFacts(g *explain.BreakGroup) string {
 	if g.LeftNanos > 0 {
 		parts = append(parts, nanos(g.LeftNanos)+" a call outside of graphs")
 	}
+	if g.Memory != nil {
+		parts = append(parts, g.Memory.Text())
+	}
 	if g.Graphs > 0 {
 		parts = append(parts, "adds "+count(g.Graphs, "graph"))
 	}

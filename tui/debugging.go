@@ -12,6 +12,7 @@ import (
 	"tcdbg/logs/ctl"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/prompt"
+	"tcdbg/tui/values"
 )
 
 // This file is the commands of a debugger: go on, step, breakpoints, expressions. What
@@ -19,9 +20,11 @@ import (
 
 // debugging is what the screens know of a program that they can stop.
 type debugging struct {
-	next   int64  // records from which on a stop was not shown yet
-	points int    // breakpoints that were set: their ids
-	state  string // how the header says that the program stands
+	next   int64        // records from which on a stop was not shown yet
+	points int          // breakpoints that were set: their ids
+	state  string       // how the header says that the program stands
+	told   string       // what the program's answer to Back was, as the last line has it
+	value  *logs.Answer // the newest value of an expression that the last line has had
 }
 
 // stopKinds says for a kind of stop where the program stands.
@@ -45,6 +48,8 @@ func (d *debugging) header(sc *scene) {
 	if !sc.run.Live {
 		return
 	}
+	d.answer(sc)
+	d.evaluated(sc)
 	standing := sc.report.Session.Standing()
 	if len(standing) == 0 {
 		return
@@ -56,6 +61,36 @@ func (d *debugging) header(sc *scene) {
 	}
 	if s.Where.File != "" {
 		sc.run.Where = fmt.Sprintf("%s:%d", filepath.Base(s.Where.File), s.Where.Line)
+	}
+}
+
+// answer says on the last line what the engine answers to Back.
+func (d *debugging) answer(sc *scene) {
+	st := sc.report.State
+	told := fmt.Sprint(st.Command, st.Text)
+	if told == d.told {
+		return
+	}
+	d.told = told
+	if why, ok := strings.CutPrefix(st.Text, "back: "); ok {
+		sc.fail(why)
+	} else if strings.HasPrefix(st.Text, "runs again") {
+		sc.say(st.Text + "; space ends that")
+	}
+}
+
+// evaluated says on the last line what an expression is that was asked for: the list may have no
+// room for its row.
+func (d *debugging) evaluated(sc *scene) {
+	all := sc.report.Session.Answers
+	if len(all) == 0 || all[len(all)-1] == d.value || all[len(all)-1].Command == 0 {
+		return
+	}
+	d.value = all[len(all)-1]
+	if d.value.Error != "" {
+		sc.fail(d.value.Expr + ": " + explain.Squeeze(d.value.Error))
+	} else {
+		sc.say(d.value.Expr + " = " + explain.Squeeze(values.Text(&d.value.Value)))
 	}
 }
 
@@ -96,7 +131,6 @@ func (sc *scene) aim(c ctl.Command, s *explain.Stop) ctl.Command {
 
 // command sends a command to the program; said is what the last line says then.
 func (sc *scene) command(c ctl.Command, said string) tea.Cmd {
-	feed := sc.feed
 	switch {
 	case !sc.run.Live:
 		sc.fail(string(c.Verb) + ": the program has ended")
@@ -105,7 +139,19 @@ func (sc *scene) command(c ctl.Command, said string) tea.Cmd {
 		sc.fail(string(c.Verb) + ": only programs under tcdbg run and tcdbg exec --pause can be stopped")
 		return nil
 	}
+	return sc.send(c, said)
+}
+
+// send gives the program a command. Bubble Tea runs what keys ask for side by side: each waits
+// for the command before it, so that keys that are pressed fast act in their order.
+func (sc *scene) send(c ctl.Command, said string) tea.Cmd {
+	feed, before, done := sc.feed, sc.sent, make(chan struct{})
+	sc.sent = done
 	return func() tea.Msg {
+		defer close(done)
+		if before != nil {
+			<-before
+		}
 		if err := feed.Send(c); err != nil {
 			return statusMsg{err.Error(), true}
 		}
@@ -120,6 +166,55 @@ var steps = map[keys.Action]struct{ arg, said string }{
 	stepOut:         {"out", "to the end of this function"},
 	nextOperator:    {"operator", "to the next operator"},
 	nextInstruction: {"instruction", "to the next instruction of the trace"},
+}
+
+// backs are the arguments of Back, by what the last line says.
+var backs = map[keys.Action]struct{ arg, said string }{
+	backStop:     {"", "back to the stop before"},
+	backLine:     {"line", "back to the line before"},
+	backOperator: {"operator", "back to the operator before"},
+	backNaN:      {"nan", "back to where the first NaN came into being"},
+}
+
+// back goes back in a program that stands, or says why not.
+func (sc *scene) back(c ctl.Command, said string, s *explain.Stop) tea.Cmd {
+	switch {
+	case s == nil || !s.Stands:
+		sc.fail("back: the program does not stand here")
+		return nil
+	case s.NoBack != "":
+		sc.fail("back: " + s.NoBack)
+		return nil
+	case s.Moment == 0:
+		sc.fail("back: only Go programs under tcdbg run can be run again to an earlier moment")
+		return nil
+	}
+	c.Verb = ctl.Back
+	return sc.command(c, said)
+}
+
+// debugs reports whether a key of the screen Stop does something where the program stands now.
+func (sc *scene) debugs(a keys.Action) bool {
+	var s *explain.Stop
+	if standing := sc.report.Session.Standing(); sc.run.Live && len(standing) > 0 {
+		s = standing[len(standing)-1]
+	}
+	_, back := backs[a]
+	_, step := steps[a]
+	switch {
+	case back || a == backWritten:
+		return s != nil && s.Moment > 0 && s.NoBack == ""
+	case a == nextOperator || a == nextInstruction:
+		return s != nil && !ofPython(s)
+	case step || a == goOn || a == evaluate:
+		return s != nil
+	}
+	return true
+}
+
+// ofPython reports whether a stop is one of a Python program.
+func ofPython(s *explain.Stop) bool {
+	return s.Moment == 0 && !strings.HasSuffix(s.Where.File, ".go")
 }
 
 // setBreakpoint sets a breakpoint at a line, takes it away where there is one, or without a

@@ -7,11 +7,13 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"tcdbg/logs"
+	"tcdbg/tui/editor"
 	"tcdbg/tui/picture"
 	"tcdbg/tui/theme"
 )
 
-// This file is what people take away from the screens: copies, files and pictures.
+// This file is what people take away from the screens: copies, files and pictures, and a line
+// for their editor.
 
 // copy puts a text on the clipboard.
 func (sc *scene) copy(text string) tea.Cmd {
@@ -105,4 +107,24 @@ func (p *pane) pos() (logs.Pos, bool) {
 	}
 	pos := r.sel().Pos
 	return pos, pos.Line > 0
+}
+
+// edit opens the selected line in the user's editor.
+func (sc *scene) edit(pos logs.Pos, ok bool) tea.Cmd {
+	switch {
+	case !ok:
+		sc.fail("this row has no source line")
+		return nil
+	case sc.opt.Editor == "":
+		sc.fail("set EDITOR to open " + sc.place(pos))
+		return nil
+	}
+	program, path := sc.opt.Editor, sc.feed.Path(pos.File)
+	return func() tea.Msg {
+		cmd, err := editor.Command(program, path, pos.Line)
+		if err != nil {
+			return statusMsg{err.Error(), true}
+		}
+		return tea.ExecProcess(cmd, sc.backAgain("editor: "))()
+	}
 }

@@ -52,7 +52,7 @@ func (scr *graphScreen) lead(sc *scene, _ int) []theme.Line {
 		{Text: " " + count(n, "graph"), Style: theme.Bold | theme.Compiled},
 		{Text: fmt.Sprintf(" of %s", count(sc.report.Totals.Ops, "operator"))},
 		{Text: " · v: " + scr.modes[scr.mode%4], Style: theme.Faint},
-	}, nil}
+	}, sc.callLine()}
 }
 
 // act goes to the graph before or after.

@@ -71,7 +71,7 @@ func (scr *guardsScreen) lead(sc *scene, _ int) []theme.Line {
 	if c.noise > 0 {
 		l = append(l, theme.Span{Text: fmt.Sprintf(" · %d about hasattr and dynamic marking, folded", c.noise), Style: theme.Faint})
 	}
-	return []theme.Line{l, nil}
+	return []theme.Line{l, sc.callLine()}
 }
 
 // checkTime is what a check of an entry takes, three digits of it and never a power of ten.
@@ -243,11 +243,13 @@ func (scr *guardsScreen) guardTreeDoc(d *doc, c *explain.Compile, root *explain.
 	if noise > 0 {
 		d.add(theme.T(theme.Noise, "not shown: "+count(noise, "guard")+" about hasattr and dynamic marking"))
 	}
+	then := d.sc.guardsThen(c)
+	docGuardsThen(d, &then)
 	d.blank()
 	scr.foldFrom = d.Len()
 	d.parts = append(d.parts, part{
 		n:    len(lines),
-		line: func(i int) theme.Line { return guardLine(d.sc, lines[i], d.width) },
+		line: func(i int) theme.Line { return guardLine(d.sc, lines[i], then.mark(lines[i].g), d.width) },
 		text: func(i int) string { return lines[i].g.Source + " " + lines[i].g.Kind + " " + lines[i].g.Text },
 		target: func(i int) (Selection, bool) {
 			g := lines[i].g
@@ -260,8 +262,8 @@ func (scr *guardsScreen) guardTreeDoc(d *doc, c *explain.Compile, root *explain.
 	})
 }
 
-// guardLine draws a manager or a leaf with the line that asked for it.
-func guardLine(sc *scene, l leaf, w int) theme.Line {
+// guardLine draws a manager or a leaf, after its mark, with the line that asked for it.
+func guardLine(sc *scene, l leaf, mark theme.Span, w int) theme.Line {
 	indent := theme.Span{Text: theme.Spaces(2 * min(l.depth, 16))}
 	g := l.g
 	if g.Kind == "" {
@@ -284,7 +286,7 @@ func guardLine(sc *scene, l leaf, w int) theme.Line {
 	}
 	line := theme.Line{
 		indent,
-		{Text: theme.GlyphGuard + " ", Style: theme.Guard},
+		mark,
 		theme.T(theme.Plain, g.Kind+" "),
 		theme.T(theme.Faint, demand(g)),
 	}

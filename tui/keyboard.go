@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"slices"
+
 	"tcdbg/logs/ctl"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/list"
@@ -61,7 +63,12 @@ func (m *Model) do(a keys.Action) tea.Cmd {
 		m.enter()
 	case keys.Back:
 		return m.goBack()
+	case keys.Linked:
+		m.link()
 	case keys.OtherPane:
+		if m.nextColumn() {
+			return nil
+		}
 		if p := m.current(); p.doc != nil {
 			p.inside = !p.inside
 		}
@@ -107,6 +114,8 @@ func (m *Model) doOutside(a keys.Action) tea.Cmd {
 		return m.openXRay()
 	case keys.Try, keys.TryAll:
 		return m.try(a)
+	case keys.TrySwitch:
+		return m.trySwitch()
 	case keys.Copy:
 		return sc.copy(sc.selectedText(m.current()))
 	case keys.Editor:
@@ -262,4 +271,14 @@ func (m *Model) openFilter() tea.Cmd {
 		p.filter = text
 		return p.refilter()
 	}})
+}
+
+// Keys are the keys that do something on some screen, once each.
+func (m *Model) Keys() []string {
+	var out []string
+	for _, b := range m.sc.keys.Rows {
+		out = append(out, b.Binding.Keys()...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }

@@ -93,8 +93,9 @@ func (*ledgerScreen) empty(sc *scene) []string {
 	}
 	return []string{
 		"Nothing was tried yet.",
-		"t on Overview, Breaks and Recompiles runs the program again with the remedy of the row, T with every one; your files " +
-			"stay as they are. Here is then what each changed: breaks, recompiles, times, memory, and whether the results are the same.",
+		"t on Overview, Breaks and Recompiles runs the program again with the remedy of the row, T with every one, W with a switch " +
+			"that it asks for; your files stay as they are. " +
+			"Here is then what each changed: breaks, recompiles, times, memory, and whether the results are the same.",
 	}
 }
 
@@ -325,7 +326,7 @@ func docTrial(d *doc, l *remedy.Ledger, t *remedy.Trial) {
 		d.wrap(theme.Plain, 2, c.First)
 	default:
 		d.heading("RESULTS")
-		d.wrap(theme.Plain, 2, fmt.Sprintf("%d values of %s compared, and standard output", c.Values, count(c.Calls, "call")))
+		d.wrap(theme.Plain, 2, "compared: "+c.What())
 		for _, limit := range c.Limits {
 			d.wrap(theme.Faint, 2, "not compared: "+limit)
 		}
@@ -514,6 +515,41 @@ func (m *Model) try(a keys.Action) tea.Cmd {
 			return tryList(sc, list, kind == "")
 		})
 	}
+}
+
+// trySwitch asks for a switch and tries it, whether a finding asks for it or not.
+func (m *Model) trySwitch() tea.Cmd {
+	sc := &m.sc
+	t := trialsOf(sc.feed)
+	if t == nil {
+		sc.fail("nothing can be tried of this trace: tcdbg try runs a program under switches")
+		return nil
+	}
+	inGo := sc.report.OfGo()
+	offered := remedy.RunWide(inGo)
+	at := -1
+	return sc.prompt.Start("try the whole program with (up and down: what there is) ", "", prompt.Typed{
+		Move: func(n int) {
+			at = max(0, min(at+n, len(offered)-1))
+			sc.prompt.Set(offered[at])
+		},
+		Accept: func(text string) tea.Cmd {
+			return func() tea.Msg {
+				list, _, err := t.Remedies()
+				var one *remedy.Remedy
+				if err == nil {
+					one, err = remedy.Asked(list, strings.TrimSpace(text), inGo)
+				}
+				if err != nil {
+					return statusMsg{"nothing is tried: " + err.Error(), true}
+				}
+				return onUI(func(sc *scene) tea.Cmd {
+					m.open(keys.Ledger)
+					return tryList(sc, []*remedy.Remedy{one}, false)
+				})
+			}
+		},
+	})
 }
 
 // tryList begins to try remedies.

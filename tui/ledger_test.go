@@ -166,7 +166,16 @@ func TestLedgerKeys(t *testing.T) {
 	if f.ledger.Running = nil; f.tried != nil {
 		t.Error("esc did not cancel")
 	}
-	d.script("keys S\ntype 20\nkeys enter\nexpect trials end after 20 calls\nkeys S\ntype x\nkeys enter\nexpect no number of calls")
+	d.script("keys W\ntype capture_scalar_outputs=maybe\nkeys enter\nexpect capture_scalar_outputs is true, false, not")
+	d.script("keys W down down up\nkeys enter\nscreen Ledger")
+	if want := remedy.RunWide(f.report.OfGo())[0]; !slices.Equal(f.tried, []string{want}) || f.all {
+		t.Errorf("W tried %v, want %s", f.tried, want)
+	}
+	d.script("keys c\nkeys 3 W\ntype backend=eager\nkeys enter\nscreen Ledger")
+	if !slices.Equal(f.tried, []string{"backend=eager"}) {
+		t.Errorf("W on Breaks tried %v", f.tried)
+	}
+	d.script("keys c\nkeys S\ntype 20\nkeys enter\nexpect trials end after 20 calls\nkeys S\ntype x\nkeys enter\nexpect no number of calls")
 	if f.calls != 20 {
 		t.Errorf("trials end after %d calls", f.calls)
 	}

@@ -23,7 +23,8 @@ type Model struct {
 	sc      scene
 	th      *theme.Theme
 	screens []screen
-	at      keys.Screen // the one that is shown
+	at      keys.Screen // the one that is shown; of linked ones the one that has the keys
+	linked  linked
 	back    []keys.Screen
 
 	polling bool
@@ -107,7 +108,16 @@ func (m *Model) current() *pane { return m.pane(m.at) }
 
 func (m *Model) pane(s keys.Screen) *pane { return m.screens[s].state() }
 
-func (m *Model) arrange() layout.Frame { return m.current().arrange(&m.sc) }
+func (m *Model) arrange() (f layout.Frame) {
+	w := m.sc.w
+	for _, c := range m.columnsShown() {
+		if c.screen == m.at {
+			w = c.w
+		}
+	}
+	m.within(w, func() { f = m.current().arrange(&m.sc) })
+	return f
+}
 
 // Init asks for the first report.
 func (m *Model) Init() tea.Cmd {
@@ -127,6 +137,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if m.sc.quit {
 		return m, tea.Quit
 	}
+	m.settle()
 	return m, tea.Batch(cmd, m.slowRows(), m.prepare())
 }
 
@@ -179,10 +190,18 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// prepare puts the cursor of the shown screen on the selection, makes the document of
-// its row and asks for the texts that it lacks.
+// prepare does so for every screen that is shown, and asks for the texts that they lack.
 func (m *Model) prepare() tea.Cmd {
-	sc, s, p := &m.sc, m.shown(), m.current()
+	var cmds []tea.Cmd
+	for _, c := range m.columnsShown() {
+		m.within(c.w, func() { cmds = append(cmds, m.prepareScreen(m.screens[c.screen])) })
+	}
+	return tea.Batch(append(cmds, m.sc.texts.begin())...)
+}
+
+// prepareScreen puts the cursor of a screen on the selection and makes the document of its row.
+func (m *Model) prepareScreen(s screen) tea.Cmd {
+	sc, p := &m.sc, s.state()
 	if p.synced != sc.selGen {
 		p.synced = sc.selGen
 		if f, ok := s.(finding); !ok || !f.find(sc.sel) {
@@ -192,5 +211,5 @@ func (m *Model) prepare() tea.Cmd {
 		}
 	}
 	p.compose(sc, s)
-	return sc.texts.begin()
+	return nil
 }

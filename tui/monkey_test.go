@@ -103,6 +103,7 @@ func (r grownRecords) Search(_ context.Context, q string, hit func(int), progres
 // monkeyTraces are what the monkey plays with: small traces that fill all screens.
 var monkeyTraces = []string{
 	"testdata/bar.log",
+	"testdata/calls.log",
 	"../explain/testdata/traces/pytorch-2.15/fusion_small.log.zst",
 	"../explain/testdata/traces/pytorch-2.15/varied.log.zst",
 	"../explain/testdata/traces/pytorch-2.15/ddp_train",
@@ -158,11 +159,8 @@ var oddText = []rune{'日', 'é', '\u0301', '\u200b', '\u202e', '\U000e0041', '\
 const utf8Error = '\ufffd'
 
 // someKeys are the keys of the table, of prompts and of nothing.
-func someKeys(m *Model) (out []string) {
-	for _, b := range m.sc.keys.Rows {
-		out = append(out, b.Binding.Keys()...)
-	}
-	out = append(out, "delete", "ctrl+w", "ctrl+n", "Q", "y", "é")
+func someKeys(m *Model) []string {
+	out := append(m.Keys(), "delete", "ctrl+w", "ctrl+n", "Q", "y", "é")
 	slices.Sort(out)
 	return slices.Compact(out)
 }

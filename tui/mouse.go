@@ -20,6 +20,15 @@ func (m *Model) mouse(e tea.MouseMsg) tea.Cmd {
 	if m.sc.over != nil {
 		return m.mouseOverlay(e)
 	}
+	if e.Y > 1 { // below the tabs
+		for _, c := range m.columnsShown() {
+			if e.X >= c.x && e.X < c.x+c.w {
+				m.at, e.X = c.screen, e.X-c.x
+				m.settle()
+				break
+			}
+		}
+	}
 	f, p := m.arrange(), m.current()
 	switch {
 	case e.Button == tea.MouseButtonWheelUp || e.Button == tea.MouseButtonWheelDown:
@@ -57,7 +66,7 @@ func (m *Model) mouseOverlay(e tea.MouseMsg) tea.Cmd {
 // click selects what is under the pointer; on the selected row it opens it.
 func (m *Model) click(x, y int, f layout.Frame, p *pane) {
 	switch {
-	case f.Tabs.Has(x, y):
+	case y == f.Tabs.Y:
 		m.clickTab(x)
 	case f.Detail.Has(x, y) && p.doc != nil:
 		p.inside = true

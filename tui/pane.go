@@ -274,6 +274,9 @@ func (p *pane) choose(sc *scene, s Selection) {
 		return
 	}
 	sc.sel = s
+	if s.Call != (callAt{}) {
+		sc.call = s.Call
+	}
 	sc.selGen++
 	p.synced = sc.selGen
 }

@@ -123,8 +123,15 @@ func (m *Model) take(msg reportMsg) {
 // slowRows makes the rows of the shown screen where that takes reading, once
 // for each report and only when the screen is looked at.
 func (m *Model) slowRows() tea.Cmd {
-	s, sc := m.shown(), &m.sc
-	p := s.state()
+	var cmds []tea.Cmd
+	for _, c := range m.columnsShown() {
+		cmds = append(cmds, m.slowRowsOf(m.screens[c.screen]))
+	}
+	return tea.Batch(cmds...)
+}
+
+func (m *Model) slowRowsOf(s screen) tea.Cmd {
+	sc, p := &m.sc, s.state()
 	late, ok := s.(slow)
 	if !ok || p.making || sc.version == 0 || p.made == sc.report {
 		return nil

@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"context"
+	"io"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -11,7 +13,8 @@ import (
 )
 
 // This file is what the screens do to the program, and the question what becomes of
-// one that still runs before the screens end or it is started again.
+// one that still runs before the screens end or it is started again. Below is how the terminal is
+// given to an editor, and to the shell that Ctrl-Z goes back to, and is taken again.
 
 // pause pauses or continues the program; where that cannot be, the view.
 func (sc *scene) pause() tea.Cmd {
@@ -26,13 +29,7 @@ func (sc *scene) pause() tea.Cmd {
 }
 
 func (sc *scene) control(v ctl.Verb, arg string) tea.Cmd {
-	feed := sc.feed
-	return func() tea.Msg {
-		if err := feed.Send(ctl.Command{Verb: v, Arg: arg}); err != nil {
-			return statusMsg{err.Error(), true}
-		}
-		return statusMsg{text: string(v) + ": takes effect at the next safe point"}
-	}
+	return sc.send(ctl.Command{Verb: v, Arg: arg}, string(v)+": takes effect at the next safe point")
 }
 
 func (sc *scene) rerun() tea.Cmd {
@@ -136,4 +133,56 @@ func (sc *scene) parted(then keys.Action) tea.Cmd {
 	}
 	sc.quit = true
 	return nil
+}
+
+// awayMsg asks that the terminal be given back while do runs.
+type awayMsg struct{ do func() error }
+
+// errand runs a function where Bubble Tea runs commands: with the terminal given back.
+type errand func() error
+
+func (e errand) Run() error          { return e() }
+func (e errand) SetStdin(io.Reader)  {}
+func (e errand) SetStdout(io.Writer) {}
+func (e errand) SetStderr(io.Writer) {}
+
+// suspend stops tcdbg until the shell continues it. The program below runs on.
+func (sc *scene) suspend() tea.Cmd {
+	if sc.opt.Suspend == nil {
+		return nil
+	}
+	return sc.away(sc.opt.Suspend)
+}
+
+// away gives the terminal back, runs do and takes the terminal again.
+func (sc *scene) away(do func() error) tea.Cmd {
+	return tea.Exec(errand(do), sc.backAgain(""))
+}
+
+// backAgain is what follows when the terminal was taken again: Bubble Tea gives the mouse
+// away with it, and leaves that to us.
+func (sc *scene) backAgain(what string) func(error) tea.Msg {
+	return func(err error) tea.Msg {
+		return onUI(func(sc *scene) tea.Cmd {
+			if err != nil {
+				sc.fail(what + err.Error())
+			}
+			if sc.opt.Mouse {
+				return tea.EnableMouseCellMotion
+			}
+			return nil
+		})
+	}
+}
+
+// passOn gives p what others want to do with the terminal, until ctx ends.
+func passOn(ctx context.Context, p *tea.Program, away <-chan func() error) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case do := <-away:
+			p.Send(awayMsg{do})
+		}
+	}
 }

@@ -253,6 +253,7 @@ func (scr *recompilesScreen) detail(sc *scene, r row, w int) *doc {
 			d.heading("THE CALL")
 			d.stack(c.Stack)
 		}
+		docServed(d, c)
 	}
 	if len(rc.Raw) > 0 {
 		d.heading("AS RECORDED")

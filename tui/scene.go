@@ -37,6 +37,8 @@ type scene struct {
 
 	sel    Selection
 	selGen uint64
+	call   callAt   // the last one that was selected
+	walked logs.Pos // of the step of a trace that is shown
 
 	notice notice
 	over   overlay // nil: none
@@ -44,7 +46,8 @@ type scene struct {
 	texts  texts
 	search payloadSearch
 	debug  debugging
-	quit   bool // the screens end
+	sent   chan struct{} // closed when the last command to the program was given; nil: none was
+	quit   bool          // the screens end
 }
 
 // onUI is a message: what work beside the UI leaves to be done on its goroutine.

@@ -30,6 +30,9 @@ func screens() []screen {
 		keys.Ranks:      newRanks(),
 		keys.Stop:       newStop(),
 		keys.Ledger:     newLedger(),
+		keys.Calls:      newCalls(),
+		keys.Numerics:   newNumerics(),
+		keys.Profile:    newProfile(),
 	}
 }
 
@@ -138,6 +141,8 @@ type Selection struct {
 	Break  string // key of the group
 	// Record is the record that tells it, 0: none; no screen but Logs shows it.
 	Record int64
+	// Call is the call that the screens follow from then on; they keep the last one.
+	Call callAt
 }
 
 // score tells how well a row stands for the wanted selection; 0: not at all.

@@ -19,12 +19,13 @@ import (
 // sourceScreen is the Source screen.
 type sourceScreen struct {
 	pane
+	walk *traceWalk // nil: nobody walks through a trace
 }
 
 func newSource() screen {
-	return &sourceScreen{pane{
+	return &sourceScreen{pane: pane{
 		title:     keys.Title{Name: "Source", Short: "Src", Key: "2", Asks: "What happens to each of my lines?"},
-		leadLines: 2, detailed: true, share: 0.62,
+		leadLines: 2, detailed: true, share: 0.62, keys: walkKeys(),
 	}}
 }
 
@@ -40,6 +41,10 @@ func (scr *sourceScreen) empty(_ *scene) []string {
 }
 
 func (scr *sourceScreen) lead(sc *scene, _ int) []theme.Line {
+	second := sc.callLine()
+	if scr.walk != nil {
+		second = scr.walkLine()
+	}
 	return []theme.Line{{
 		{Text: " "},
 		{Text: theme.GlyphCompiled, Style: theme.Compiled},
@@ -52,7 +57,7 @@ func (scr *sourceScreen) lead(sc *scene, _ int) []theme.Line {
 		{Text: " guards  "},
 		{Text: theme.GlyphRecompile, Style: theme.Recompile},
 		{Text: " a guard of this line failed"},
-	}, nil}
+	}, second}
 }
 
 // aroundLibrary is how many lines around a marked one are shown of a library
@@ -205,7 +210,7 @@ func (r *lineRow) sel() Selection {
 }
 
 func (r *lineRow) draw(sc *scene, w int) theme.Line {
-	l := theme.Line{{Text: fmt.Sprintf("%5d", r.n), Style: theme.Faint}, r.stopMark()}
+	l := theme.Line{{Text: fmt.Sprintf("%5d", r.n), Style: theme.Faint}, r.stopMark(sc)}
 	l = append(l, r.marks()...)
 	code := sc.hl.Line(syntax.OfFile(r.file), r.code)
 	if library(r.file) {
@@ -220,19 +225,27 @@ func (r *lineRow) draw(sc *scene, w int) theme.Line {
 	return append(l, code...)
 }
 
-// stopMark says that the program is stopped at the line, or that it has a breakpoint.
-func (r *lineRow) stopMark() theme.Span {
+// stopMark says that the program is stopped at the line, that the step or the call which is
+// followed is there, or that it has a breakpoint.
+func (r *lineRow) stopMark(sc *scene) theme.Span {
 	switch f := r.facts; {
 	case f != nil && f.stands:
 		return theme.Span{Text: theme.GlyphStands, Style: theme.Yellow | theme.Bold}
+	case sc.walked.Line == r.n && sc.walked.File == r.file:
+		return theme.Span{Text: callArrow, Style: theme.Accent | theme.Bold}
+	case sc.walked.Line == 0 && sc.call.pos.Line == r.n && sc.call.pos.File == r.file:
+		return theme.Span{Text: callArrow, Style: theme.Accent | theme.Bold}
 	case f != nil && f.point:
 		return theme.Span{Text: theme.GlyphRunning, Style: theme.Red}
 	}
 	return theme.Span{Text: " "}
 }
 
-// act sets a breakpoint at the line, or runs to it.
+// act sets a breakpoint at the line, runs to it, or walks through a trace.
 func (scr *sourceScreen) act(sc *scene, a keys.Action) (tea.Cmd, bool) {
+	if cmd, did := scr.walkAct(sc, a); did {
+		return cmd, true
+	}
 	if a != keys.SetBreakpoint && a != keys.RunToLine {
 		return nil, false
 	}
@@ -332,6 +345,10 @@ func (scr *sourceScreen) detail(sc *scene, r row, w int) *doc {
 	d := newDoc(sc, w)
 	lr, ok := r.(*lineRow)
 	if !ok {
+		return d
+	}
+	if scr.walks(sc, lr) {
+		scr.docWalk(d)
 		return d
 	}
 	d.add(theme.T(theme.Bold, sc.place(lr.pos())))

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,6 +37,11 @@ const (
 	evaluate
 	watchExpr
 	drop
+	backStop
+	backLine
+	backOperator
+	backWritten
+	backNaN
 )
 
 // maxLoadedStops is how many stops are kept with their values.
@@ -56,6 +62,11 @@ func newStop() screen {
 				keys.Bind(stepOut, "step out", group, 1, "o"),
 				keys.Bind(nextOperator, "next operator", group, 2, "p"),
 				keys.Bind(nextInstruction, "next instruction of the trace", group, 0, "I"),
+				keys.Bind(backStop, "back to the stop before", group, 3, "B"),
+				keys.Bind(backLine, "back a line", group, 2, "N"),
+				keys.Bind(backOperator, "back to the operator before", group, 0, "P"),
+				keys.Bind(backWritten, "back to where the value at the cursor was written", group, 0, "V"),
+				keys.Bind(backNaN, "back to where the first NaN came into being", group, 0, "U"),
 				keys.Bind(evaluate, "evaluate", group, 2, "E"),
 				keys.Bind(watchExpr, "watch an expression at every stop", group, 0, "W"),
 				keys.Bind(drop, "remove the breakpoint or watch expression", group, 0, "d"),
@@ -95,17 +106,24 @@ func (scr *stopScreen) lead(sc *scene, w int) []theme.Line {
 		return nil
 	}
 	style, head := theme.Bold|theme.Yellow, theme.GlyphPaused+" "
-	if !s.Stands {
+	if !s.Stands || !sc.run.Live {
 		style, head = theme.Bold, theme.GlyphEnded+" was at: "
 	}
 	l := theme.Line{theme.T(style, " "+head+stopTitle(s.Kind))}
+	if s.Past > 0 {
+		l = append(l, theme.T(theme.Accent|theme.Bold, fmt.Sprintf("  in the past: moment %d of %d", s.Moment, s.Past)))
+	}
 	if s.Where.File != "" {
 		l = append(l, theme.T(theme.Accent, "  "+sc.place(s.Where)), theme.T(theme.Faint, inFunc(s.Where)))
 	}
 	if who := thread(s); who != "" {
 		l = append(l, theme.T(theme.Faint, "  "+who))
 	}
-	return []theme.Line{l.Fit(w), theme.Line{theme.T(theme.Plain, "   "+explain.Squeeze(s.Why))}.Fit(w)}
+	why := theme.Line{theme.T(theme.Plain, "   "+explain.Squeeze(s.Why))}
+	if s.Note != "" {
+		why = append(theme.Line{theme.T(theme.Yellow, "   "+explain.Squeeze(s.Note))}, theme.T(theme.Faint, "  "+explain.Squeeze(s.Why)))
+	}
+	return []theme.Line{l.Fit(w), why.Fit(w)}
 }
 
 func inFunc(p logs.Pos) string {
@@ -173,13 +191,14 @@ func (*stopScreen) rows(in *input) []row {
 	return out
 }
 
-// pointRows are the breakpoints; one of several processes is one row.
+// pointRows are the breakpoints; one of several processes is one row. They run one program, and
+// what is a place in each of them is one place.
 func pointRows(points []logs.Point) []row {
 	var rows []row
 	at := map[int]*pointRow{}
 	for _, p := range points {
 		if r := at[p.ID]; r != nil {
-			r.places += p.Places
+			r.places = max(r.places, p.Places)
 			if p.Error == "" {
 				r.p.Error = "" // some process has it
 			}
@@ -288,7 +307,12 @@ func (scr *stopScreen) act(sc *scene, a keys.Action) (tea.Cmd, bool) {
 	if step, ok := steps[a]; ok {
 		return sc.command(sc.aim(ctl.Command{Verb: ctl.Step, Arg: step.arg}, s), step.said), true
 	}
+	if back, ok := backs[a]; ok {
+		return sc.back(ctl.Command{Arg: back.arg}, back.said, s), true
+	}
 	switch a {
+	case backWritten:
+		return scr.written(sc, s), true
 	case goOn:
 		return sc.command(sc.aim(ctl.Command{Verb: ctl.Continue}, s), "runs on"), true
 	case keys.SetBreakpoint:
@@ -340,6 +364,17 @@ func (scr *stopScreen) drop(sc *scene) tea.Cmd {
 	return nil
 }
 
+// written goes back to where the value at the document's cursor was written.
+func (scr *stopScreen) written(sc *scene, s *explain.Stop) tea.Cmd {
+	l := scr.lineAt()
+	if l == nil || len(l.Names) == 0 {
+		sc.fail("back: put the cursor on a variable of the stack in the right pane: tab goes there")
+		return nil
+	}
+	names, _ := json.Marshal(l.Names) // texts
+	return sc.back(ctl.Command{Arg: string(names), Level: l.Level}, "back to where "+strings.Join(l.Names, ".")+" was written", s)
+}
+
 // enter goes into the values.
 func (scr *stopScreen) enter(row) (keys.Screen, bool) {
 	scr.inside = true
@@ -388,8 +423,20 @@ func pointDoc(d *doc, r *pointRow) {
 		d.wrap(theme.Yellow, 0, r.p.Error)
 	case r.places > 0:
 		d.wrap(theme.Plain, 0, "It stops the program at "+count(r.places, "place")+".")
+		pythonLineDoc(d, r.p)
 	}
 	d.wrap(theme.Faint, 0, "d removes it.")
+}
+
+// pythonLineDoc says what a breakpoint on a line of Python does to calls of compiled functions.
+func pythonLineDoc(d *doc, p logs.Point) {
+	switch {
+	case p.Note != "":
+		d.wrap(theme.Faint, 0, "In a compiled function it stops where Dynamo traces the line; "+p.Note+".")
+	case strings.Contains(p.Spec, ".py:"):
+		d.wrap(theme.Faint, 0, "In a compiled function it stops where Dynamo traces the line. While it is set, later calls of that "+
+			"function run eagerly, so that they stop there, too: nothing is compiled for them, and what is compiled is kept.")
+	}
 }
 
 // lineAt is the line at the document's cursor, nil for none.

@@ -4,10 +4,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
 
 	"tcdbg/explain"
 	"tcdbg/logs"
+	"tcdbg/logs/ctl"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/values"
 )
@@ -192,6 +197,21 @@ func TestStopCommands(t *testing.T) {
 	if len(f.sent) > 0 {
 		t.Errorf("n sent %q while a text was searched for", f.sent)
 	}
+	for _, c := range []struct {
+		answer logs.Answer
+		want   string
+	}{
+		{logs.Answer{Command: 70, Expr: "epoch + 1", Value: logs.Value{Type: "int", Text: "4"}}, "epoch + 1 = int 4"},
+		{logs.Answer{Command: 71, Expr: "nothing", Error: "NameError"}, "nothing: NameError"},
+	} {
+		r := *f.report
+		r.Session.Answers = append(slices.Clone(r.Session.Answers), &c.answer)
+		f.report = &r
+		d.script("poll\nexpect " + c.want)
+		if got := d.m.sc.notice.text; got != c.want {
+			t.Errorf("the last line is %q, want %q", got, c.want)
+		}
+	}
 	worker := headOf(breakStop(), 55, true)
 	worker.Process, worker.Thread = 8, "worker"
 	r := *f.report
@@ -216,6 +236,43 @@ func TestStopRefusals(t *testing.T) {
 	}
 }
 
+// TestStopKeyBar: the key bar shows what works where the program stands: going back where the run is
+// kept, operators of Go programs, steps where something stands.
+func TestStopKeyBar(t *testing.T) {
+	back, operator, line := "N back a line", "p next operator", "n next line"
+	for _, c := range []struct {
+		name   string
+		change func(*explain.Stop)
+		shown  []string
+	}{
+		{"Go, kept", func(s *explain.Stop) { s.Moment = 7 }, []string{back, operator, line}},
+		{"Go, not kept", func(*explain.Stop) {}, []string{operator, line}},
+		{"Go, after a goroutine", func(s *explain.Stop) { s.Moment, s.NoBack = 7, "a goroutine was started" }, []string{operator, line}},
+		{"Python", func(s *explain.Stop) { s.Where.File = "train.py" }, []string{line}},
+		{"nothing stands", func(s *explain.Stop) { s.Stands = false }, nil},
+		{"killed while it stood", nil, nil},
+	} {
+		f := stoppedFeed()
+		if c.change == nil {
+			f.run.Live = false
+		} else {
+			c.change(f.report.Session.Stops[1])
+		}
+		d := newDriver(t, f, Options{}, 200, 50)
+		d.script("keys !\nscreen Stop")
+		lines := strings.Split(strings.TrimSpace(d.plain()), "\n")
+		bar := lines[len(lines)-1]
+		if stands := f.run.Live && f.report.Session.Stops[1].Stands; stands == strings.Contains(d.plain(), "was at:") {
+			t.Errorf("%s: it stands: %v\n%s", c.name, stands, d.plain())
+		}
+		for _, key := range []string{back, operator, line} {
+			if got, want := strings.Contains(bar, key), slices.Contains(c.shown, key); got != want {
+				t.Errorf("%s: %q is shown: %v; %s", c.name, key, got, bar)
+			}
+		}
+	}
+}
+
 // TestHugeStop: a record of somebody else's costs bounded lines.
 func TestHugeStop(t *testing.T) {
 	s := breakStop()
@@ -233,4 +290,99 @@ func TestHugeStop(t *testing.T) {
 	}
 	d.script("expect Logs has the record")
 	checkFrame(t, d.frame(), 80, 24)
+}
+
+// TestBackKeys: B, N and P go back where the run is kept; where it is not, they say why. The
+// past is named as such.
+func TestBackKeys(t *testing.T) {
+	f := stoppedFeed()
+	now := f.report.Session.Stops[1]
+	now.Moment = 1040
+	d := newDriver(t, f, Options{}, 100, 30)
+	d.script("screen Stop\nkeys B N P U V\nexpect put the cursor on a variable of the stack")
+	d.script("keys tab")
+	for range 40 {
+		if l := d.m.screens[keys.Stop].(*stopScreen).lineAt(); l != nil && len(l.Names) > 0 {
+			break
+		}
+		d.script("keys j")
+	}
+	d.script("keys V esc")
+	if got := strings.Join(f.sent, ", "); got != `back, back line, back operator, back nan, back ["x"]` {
+		t.Fatalf("sent %s", got)
+	}
+	now.Moment, now.Past, now.Note = 812, 1040, ""
+	d.script("poll\nscreen Stop\nexpect in the past: moment 812 of 1040")
+	now.NoBack = "this run is not kept: start it with --record, or with --pause"
+	d.script("poll\nkeys B\nexpect back: this run is not kept: start it with --record")
+	now.NoBack, now.Moment, now.Past = "", 0, 0
+	d.script("poll\nkeys N\nexpect only Go programs under tcdbg run")
+	if len(f.sent) != 5 { // what was refused was not sent
+		t.Errorf("sent %+v", f.sent)
+	}
+	now.Moment, now.Note = 1040, "could not go back: run again, at model.go:9 output is not the same"
+	d.script("poll\nexpect could not go back: run again, at model.go:9")
+	f.report.State = logs.State{State: "paused", Command: 9, Text: "back: there is no stop before this one"}
+	d.script("poll\nexpect there is no stop before this one")
+}
+
+// TestPastFrames: what a person sees of the past, and where going back was refused.
+func TestPastFrames(t *testing.T) {
+	for _, c := range []struct{ w, h int }{{80, 24}, {160, 50}} {
+		f := stoppedFeed()
+		now := f.report.Session.Stops[1]
+		now.Moment, now.Past, now.Why = 812, 1040, "b is written next: moment 812 of 1040, run again"
+		d := newDriver(t, f, Options{}, c.w, c.h)
+		var b strings.Builder
+		shot := func(what string) {
+			b.WriteString("=== " + what + "\n")
+			for _, l := range strings.Split(d.plain(), "\n") {
+				b.WriteString(strings.TrimRight(l, " ") + "\n")
+			}
+			checkFrame(t, d.frame(), c.w, c.h)
+		}
+		d.script("screen Stop")
+		shot("in the past")
+		now.Moment, now.Past, now.Note = 1040, 0, "could not go back: run again, at model.go:9 variable x of main is not the same"
+		d.script("poll")
+		shot("it did something else")
+		now.Note, now.NoBack = "", "this run is not kept: start it with --record, or with --pause"
+		d.script("poll\nkeys B")
+		shot("it is not kept")
+		golden(t, fmt.Sprintf("past-%dx%d.txt", c.w, c.h), b.String())
+	}
+}
+
+// Keys that are pressed fast act in their order, whichever of their commands Bubble Tea
+// begins first.
+func TestCommandsKeepTheirOrder(t *testing.T) {
+	f := stoppedFeed()
+	sc := &newDriver(t, f, Options{}, 120, 40).m.sc
+	f.sent = nil
+	var cmds []tea.Cmd
+	for _, c := range []ctl.Command{{Verb: ctl.Break, Arg: "kernel"}, {Verb: ctl.Step, Arg: "over"}, {Verb: ctl.Continue}} {
+		cmds = append(cmds, sc.command(c, "said"))
+	}
+	var wg sync.WaitGroup
+	for _, cmd := range slices.Backward(cmds) {
+		wg.Go(func() { cmd() })
+		time.Sleep(20 * time.Millisecond) // the only one that could act now
+	}
+	wg.Wait()
+	if got := strings.Join(f.sent, ", "); got != "break kernel, step over, continue" {
+		t.Errorf("the program was told: %s", got)
+	}
+}
+
+// A breakpoint that each of three processes has at one line stops the program at one place.
+func TestPointsOfSeveralProcesses(t *testing.T) {
+	points := []logs.Point{
+		{ID: 1, Process: 7, Spec: "train.py:3", Error: "no such file"},
+		{ID: 1, Process: 8, Spec: "train.py:3", Places: 1},
+		{ID: 1, Process: 9, Spec: "train.py:3", Places: 1},
+	}
+	rows := pointRows(points)
+	if len(rows) != 1 || rows[0].(*pointRow).places != 1 || rows[0].(*pointRow).p.Error != "" {
+		t.Errorf("%+v", rows[0])
+	}
 }

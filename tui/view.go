@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -31,10 +32,13 @@ func (m *Model) View() string {
 	put(f.Header, m.sc.header(m.sc.w))
 	put(f.Tabs, m.tabs(m.sc.w))
 	put(f.Rule, rule(m.sc.w, "", ""))
-	if m.sc.over != nil {
+	switch columns := m.columnsShown(); {
+	case m.sc.over != nil:
 		m.drawOverlay(f, put)
-	} else {
-		m.drawBody(f, put)
+	case len(columns) > 1:
+		m.drawColumns(columns, lines)
+	default:
+		m.drawBody(m.shown(), f, put)
 	}
 	put(f.Footer, m.footer(m.sc.w))
 	var b strings.Builder
@@ -47,10 +51,9 @@ func (m *Model) View() string {
 	return b.String()
 }
 
-// drawBody draws lead, list and detail.
-func (m *Model) drawBody(f layout.Frame, put func(layout.Rect, ...theme.Line)) {
-	sc, s := &m.sc, m.shown()
-	p := s.state()
+// drawBody draws lead, list and detail of a screen.
+func (m *Model) drawBody(s screen, f layout.Frame, put func(layout.Rect, ...theme.Line)) {
+	sc, p := &m.sc, s.state()
 	if f.Lead.H > 0 {
 		put(f.Lead, s.lead(sc, sc.w)...)
 	}
@@ -315,7 +318,7 @@ func (m *Model) footer(w int) theme.Line {
 func (sc *scene) keyLine(s keys.Screen, w int) theme.Line {
 	var l, tail theme.Line
 	for _, b := range sc.footerKeys(s) {
-		if !sc.useful(b.Action) {
+		if !sc.useful(b.Action) || s == keys.Stop && !sc.debugs(b.Action) {
 			continue
 		}
 		name, _, _ := strings.Cut(b.Keys(), " ")
@@ -361,7 +364,7 @@ func (sc *scene) footerWord(b keys.Binding) string {
 	short := map[keys.Action]string{
 		keys.Editor: "edit", keys.Palette: "commands", keys.View: "view", keys.Order: "sort", keys.Filter: "filter", keys.Fold: "fold",
 		keys.DiffEntries: "compare", keys.HideSame: "hide", keys.StepOn: "step",
-		keys.DiffRuns: "compare", keys.NextRefusal: "not fused", keys.PreviewFix: "fix",
+		keys.Try: "try", keys.DiffRuns: "compare", keys.NextRefusal: "not fused", keys.PreviewFix: "fix",
 	}[b.Action]
 	if short != "" {
 		return short
@@ -385,4 +388,126 @@ func (sc *scene) footerKeys(s keys.Screen) []keys.Binding {
 		return a.Screens != nil && b.Screens == nil
 	})
 	return out
+}
+
+// Linked screens stand beside each other, and their cursors follow one selection.
+
+// linked is which screens do so, of the user's choice.
+type linked struct {
+	on bool
+	of [3]keys.Screen
+	at int // of these, the one that has the keys
+}
+
+// The least terminal for it.
+const (
+	linkedWidth  = 160
+	linkedHeight = 24
+)
+
+// column is one screen of those that are shown.
+type column struct {
+	screen keys.Screen
+	x, w   int
+}
+
+// columnsShown are the screens that are shown: one, or the linked ones.
+func (m *Model) columnsShown() []column {
+	if !m.linked.on || m.columns < linkedWidth || m.sc.h < linkedHeight || m.sc.over != nil {
+		return []column{{m.at, 0, m.sc.w}}
+	}
+	const gap = 2 // a line and a blank
+	n := len(m.linked.of)
+	w := (m.sc.w - gap*(n-1)) / n
+	out := make([]column, n)
+	for i, s := range m.linked.of {
+		out[i] = column{s, i * (w + gap), w}
+	}
+	out[n-1].w = m.sc.w - out[n-1].x
+	return out
+}
+
+// within does something as if the terminal were w columns wide.
+func (m *Model) within(w int, do func()) {
+	whole := m.sc.w
+	m.sc.w = w
+	do()
+	m.sc.w = whole
+}
+
+// link puts three screens beside each other, or ends that.
+func (m *Model) link() {
+	switch {
+	case m.linked.on:
+		m.linked.on = false
+		return
+	case m.columns < linkedWidth || m.sc.h < linkedHeight:
+		m.sc.fail(fmt.Sprintf("linked panes want %d columns and %d lines; this terminal has %d and %d",
+			linkedWidth, linkedHeight, m.columns, m.sc.h))
+		return
+	case m.linked.of == [3]keys.Screen{}:
+		m.linked.of = [3]keys.Screen{keys.Source, keys.Graph, keys.Kernels}
+	}
+	m.linked.on = true
+	m.sc.say("linked: tab goes to the next pane, a screen's key puts it into this one")
+}
+
+// settle has the screen that was opened among the linked ones: where it is, or in the place
+// of the one that had the keys.
+func (m *Model) settle() {
+	l := &m.linked
+	if !l.on || l.of[l.at] == m.at {
+		return
+	}
+	if i := slices.Index(l.of[:], m.at); i >= 0 {
+		l.at = i
+	} else {
+		l.of[l.at] = m.at
+	}
+}
+
+// nextColumn gives the keys to the next of the linked screens; false: there is one.
+func (m *Model) nextColumn() bool {
+	if len(m.columnsShown()) == 1 {
+		return false
+	}
+	m.at = m.linked.of[(m.linked.at+1)%len(m.linked.of)]
+	return true
+}
+
+// drawColumns draws linked screens, each as on a terminal of its column's width.
+func (m *Model) drawColumns(columns []column, lines []theme.Line) {
+	for i, c := range columns {
+		m.within(c.w, func() {
+			s := m.screens[c.screen]
+			f := s.state().arrange(&m.sc)
+			part := make([]theme.Line, m.sc.h)
+			m.drawBody(s, f, func(r layout.Rect, ls ...theme.Line) {
+				for j, l := range ls {
+					if j < r.H && r.Y+j < len(part) {
+						part[r.Y+j] = l
+					}
+				}
+			})
+			part[f.Rule.Y] = m.columnTitle(c)
+			for y := f.Rule.Y; y < f.Footer.Y; y++ {
+				if i == 0 {
+					lines[y] = nil
+				} else {
+					lines[y] = append(lines[y], theme.Span{Text: "│ ", Style: theme.Faint})
+				}
+				lines[y] = append(lines[y], part[y].Fit(c.w)...)
+			}
+		})
+	}
+}
+
+// columnTitle is the line above a linked screen.
+func (m *Model) columnTitle(c column) theme.Line {
+	title := m.pane(c.screen).title
+	l := rule(c.w, title.Key+" "+title.Name, "")
+	if c.screen == m.at {
+		l[1].Style = theme.Reverse
+	}
+	return l
 }

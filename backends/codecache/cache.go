@@ -4,8 +4,8 @@
 // was made of, and both are compared before an entry is loaded.
 //
 // It imports the standard library alone. Open this file first, then folder.go (what is
-// trusted of a folder), entry.go (the format), lock.go (several processes) and trim.go
-// (the size).
+// trusted of a folder), entry.go (the format), lock.go (several processes), trim.go
+// (the size) and seed.go (a cache that begins with another's runtime library).
 package codecache
 
 import (
@@ -62,7 +62,7 @@ func Sweep(dir string) {
 
 // Request is compiled code that somebody wants to load.
 type Request struct {
-	Kind string // what the name begins with: graph, runtime
+	Kind string // what the name begins with: graph, Runtime
 	// Parts are all that the code depends on: text, flags, compiler, processor.
 	Parts []string
 	// Build writes the shared object to out. dir is a folder for its other files, which

@@ -332,3 +332,40 @@ func TestLimit(t *testing.T) {
 		}
 	}
 }
+
+// TestSeed: a cache that another seeds has the runtime library of it and nothing else, and
+// trusts it no more than what it has made itself.
+func TestSeed(t *testing.T) {
+	from, to := filepath.Join(t.TempDir(), "from"), filepath.Join(t.TempDir(), "to")
+	load := func(c *tried, kind string) (hit bool) {
+		hit, err := c.Load(Request{
+			Kind: kind, Parts: []string{"text"},
+			Build: func(_, out string) error { return os.WriteFile(out, []byte("code"), 0o600) },
+			Load:  func(string) error { return nil },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return hit
+	}
+	c := open(t, from, 0)
+	load(c, Runtime)
+	load(c, "graph")
+	Seed(to, from)
+	seeded := open(t, to, 0)
+	if !load(seeded, Runtime) || load(seeded, "graph") {
+		t.Error("what is in the cache is not the runtime library alone")
+	}
+
+	entry := Request{Kind: Runtime, Parts: []string{"text"}}
+	if err := os.WriteFile(filepath.Join(from, entry.Name()), []byte("other code"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	to = filepath.Join(t.TempDir(), "to")
+	Seed(to, from)
+	damaged := open(t, to, 0)
+	if load(damaged, Runtime) || len(damaged.said) != 1 {
+		t.Errorf("damaged code is loaded: %q", damaged.said)
+	}
+	Seed(filepath.Join(t.TempDir(), "none"), filepath.Join(from, "none"))
+}

@@ -3,6 +3,7 @@ package codecache
 import (
 	"bytes"
 	"crypto/sha256"
+	"debug/elf"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -49,11 +50,47 @@ func (c *Cache) seal(path string, sum [32]byte) (size int64, err error) {
 	if len(content) == 0 {
 		return 0, fmt.Errorf("the compiler wrote an empty file")
 	}
+	if err := wholeELF(content); err != nil {
+		return 0, err
+	}
 	content = append(append(content, magic...), sum[:]...)
 	all := sha256.Sum256(content)
 	content = append(content, all[:]...)
 	return int64(len(content)), errors.Join(c.root.WriteFile(path, content, 0o600), c.root.Chmod(path, 0o600))
 }
+
+// wholeELF says what a shared object lacks whose linker was out of disk and has not said so: a
+// part that its headers promise, or a hole in its code. A hole in its data cannot be told from
+// zeros. Other formats, and what is no shared object, are for the loader to refuse.
+func wholeELF(content []byte) error {
+	if !bytes.HasPrefix(content, []byte(elf.ELFMAG)) {
+		return nil
+	}
+	f, err := elf.NewFile(bytes.NewReader(content))
+	if err != nil {
+		return fmt.Errorf("the linker wrote a part of a file: %w", err)
+	}
+	size := uint64(len(content))
+	lacks := func(off, n uint64) bool { return off > size || n > size-off }
+	for _, p := range f.Progs {
+		if lacks(p.Off, p.Filesz) {
+			return fmt.Errorf("the linker wrote a part of a file: %d bytes", size)
+		}
+	}
+	for _, s := range f.Sections {
+		if s.Type != elf.SHT_NOBITS && lacks(s.Offset, s.FileSize) {
+			return fmt.Errorf("the linker wrote a part of a file: %d bytes without the whole of %s", size, s.Name)
+		}
+		if s.Type == elf.SHT_PROGBITS && s.Flags&elf.SHF_EXECINSTR != 0 &&
+			bytes.Contains(content[s.Offset:s.Offset+s.FileSize], noCode[:]) {
+			return fmt.Errorf("the linker wrote a file with a hole in %s", s.Name)
+		}
+	}
+	return nil
+}
+
+// noCode is more zeros in a row than there are in code: compilers align with instructions.
+var noCode [256]byte
 
 var errDamaged = errors.New("its bytes are not those that were written")
 

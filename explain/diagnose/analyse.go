@@ -29,6 +29,7 @@ func Analyse(r *explain.Report) {
 	nameFrames(r)
 	link(r)
 	CompleteFiles(r)
+	joinProfiles(r)
 	groupBreaks(r)
 	ListRecompiles(r)
 	CompareRanks(r)
@@ -296,19 +297,107 @@ func runCosts(groups []*explain.BreakGroup) {
 	for _, g := range groups {
 		g.LeftNanos = -1
 		seen := map[*explain.Frame]bool{}
-		var times, nanos int64
+		calls := map[*explain.Frame]*leftCost{} // by whole function
 		alone := true
 		for _, b := range g.Breaks {
-			if fr := b.Compile.Frame; !seen[fr] {
-				seen[fr] = true
-				alone = alone && left[fr] == g
-				times, nanos = times+fr.Left, nanos+fr.LeftNanos
+			fr := b.Compile.Frame
+			if seen[fr] {
+				continue
+			}
+			seen[fr] = true
+			alone = alone && left[fr] == g
+			if fr.Left > 0 {
+				root := fr.Root()
+				if calls[root] == nil {
+					calls[root] = &leftCost{}
+				}
+				calls[root].add(fr)
 			}
 		}
-		if alone && times > 0 {
-			g.LeftNanos = nanos / times
+		if alone {
+			g.LeftNanos = meanLeft(calls)
 		}
+		g.Memory = breakMemory(g)
 	}
+}
+
+// breakMemory is what a steady call allocates and copies for a break: nil where it was not
+// counted. A part of a function that several breaks leave is told apart by its entries. As in
+// runCosts a call goes through all parts of one function.
+func breakMemory(g *explain.BreakGroup) *explain.BreakMemory {
+	parts := map[*explain.Frame]*explain.Served{}
+	seen := map[*explain.Compile]bool{}
+	for _, b := range g.Breaks {
+		c := b.Compile
+		if seen[c] || c.Served == nil {
+			continue
+		}
+		seen[c] = true
+		if parts[c.Frame] == nil {
+			parts[c.Frame] = &explain.Served{}
+		}
+		addSpent(&parts[c.Frame].Inside, c.Served.Inside)
+		addSpent(&parts[c.Frame].Outside, c.Served.Outside)
+	}
+	type sums struct {
+		times int64
+		explain.BreakMemory
+	}
+	functions := map[*explain.Frame]*sums{}
+	for fr, s := range parts {
+		results, ok := explain.Allocated(s.Inside)
+		if !ok {
+			continue
+		}
+		f := functions[fr.Root()]
+		if f == nil {
+			f = &sums{}
+			functions[fr.Root()] = f
+		}
+		copied, _ := explain.Copied(s.Inside)
+		outside, _ := explain.Allocated(s.Outside)
+		f.times = max(f.times, s.Inside.Metered)
+		f.Results, f.Copied, f.Outside = f.Results+results, f.Copied+copied, f.Outside+outside
+	}
+	var all sums
+	for _, f := range functions {
+		all.times += f.times
+		all.Results, all.Copied, all.Outside = all.Results+f.times*f.Results, all.Copied+f.times*f.Copied, all.Outside+f.times*f.Outside
+	}
+	if all.times == 0 {
+		return nil
+	}
+	n := all.times
+	return &explain.BreakMemory{Results: (all.Results + n/2) / n, Copied: (all.Copied + n/2) / n, Outside: (all.Outside + n/2) / n}
+}
+
+func addSpent(to *logs.Spent, s logs.Spent) {
+	to.Times, to.Nanos, to.Metered = to.Times+s.Times, to.Nanos+s.Nanos, to.Metered+s.Metered
+	to.Allocated, to.Copied = to.Allocated+s.Allocated, to.Copied+s.Copied
+}
+
+// leftCost is what the calls of one function spend after one break. A line that breaks twice
+// leaves two parts, and a call goes through both.
+type leftCost struct {
+	times int64 // calls that left
+	nanos int64 // of one of them, in all parts
+}
+
+func (c *leftCost) add(fr *explain.Frame) {
+	c.times = max(c.times, fr.Left)
+	c.nanos += fr.LeftNanos / fr.Left
+}
+
+// meanLeft is the mean over the calls of several functions, -1 where there are none.
+func meanLeft(of map[*explain.Frame]*leftCost) int64 {
+	var times, nanos int64
+	for _, c := range of {
+		times, nanos = times+c.times, nanos+c.times*c.nanos
+	}
+	if times == 0 {
+		return -1
+	}
+	return nanos / times
 }
 
 // dearer orders groups: the user's own before the framework's, causes before

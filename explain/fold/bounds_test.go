@@ -1,10 +1,13 @@
 package fold
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"crypto/md5"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -101,6 +104,68 @@ func TestFoldIsBounded(t *testing.T) {
 		if want := fmt.Sprintf(`"left_out": %d`, r.LeftOut); !strings.Contains(doc.String(), want) {
 			t.Errorf("%s: the JSON lacks %s", name, want)
 		}
+	}
+}
+
+// TestManyBreaks: a report lists 20,000 breaks in as many functions, with the frames that
+// resume after them.
+func TestManyBreaks(t *testing.T) {
+	const n = 20_000
+	pr, pw := io.Pipe()
+	go func() {
+		w := bufio.NewWriter(pw)
+		for i := range n {
+			fn, line := fmt.Sprintf("forward_of_layer_%d", i), 10*i+29
+			record := func(frame int, json string, payload ...string) {
+				fmt.Fprintf(w, `V1121 12:00:00.000000 7 torch/a.py:1] %s, "frame_id": %d, "frame_compile_id": 0, "attempt": 0`, json, frame)
+				if len(payload) > 0 {
+					text := payload[0]
+					fmt.Fprintf(w, ", \"has_payload\": \"%x\"}\n\t%s\n", md5.Sum([]byte(text)), strings.ReplaceAll(text, "\n", "\n\t"))
+				} else {
+					fmt.Fprintln(w, "}")
+				}
+			}
+			compile := func(frame int, name string) {
+				record(frame, fmt.Sprintf(
+					`{"dynamo_start": {"stack": [{"line": %d, "name": %q, "filename": "/home/user/m.py", "loc": "y = f(x)"}]}`, line, name))
+			}
+			graph := func(frame int, name string) {
+				record(frame, `{"dynamo_output_graph": {"sizes": {"l_x_": [4, 4], "y": [4, 4]}}`,
+					"class GraphModule(torch.nn.Module):\n    def forward(self, L_x_: \"f32[4, 4]\"):\n        return (L_x_.sin(),)")
+				record(frame, fmt.Sprintf(`{"compilation_metrics": {"compile_id": "%d/0", "co_name": %q, `+
+					`"co_filename": "/home/user/m.py", "co_firstlineno": %d, "entire_frame_compile_time_s": 0.1}`, frame, name, line-2))
+			}
+			compile(2*i, fn)
+			record(2*i, `{"artifact": {"name": "dynamo_graph_break_reason", "encoding": "string"}`,
+				fmt.Sprintf("Graph break in user code at /home/user/m.py:%d\nGraph Break Reason: Failed to trace builtin operator\n"+
+					"  Developer debug context: print\nUser code traceback:\n  File \"/home/user/m.py\", line %[1]d", line)+
+					strings.Repeat("\n  File \"/home/user/framework/trainer/loop.py\", line 118, in run_one_step\n    x = f(x)", 9))
+			graph(2*i, fn)
+			resume := fmt.Sprintf("torch_dynamo_resume_in_%s_at_%d", fn, line)
+			compile(2*i+1, resume)
+			graph(2*i+1, resume)
+		}
+		_ = pw.CloseWithError(w.Flush())
+	}()
+	st, err := logs.Open([]string{"-"}, logs.Options{Stdin: pr})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	fold := New(st)
+	if err := st.Read(context.Background(), fold.Add); err != nil {
+		t.Fatal(err)
+	}
+	r := fold.Snapshot()
+	breaks := 0
+	for _, fr := range r.Frames {
+		for _, c := range fr.Compiles {
+			breaks += len(c.Breaks)
+		}
+	}
+	if breaks != n || len(r.Frames) != 2*n || r.LeftOut != 0 {
+		t.Errorf("%d breaks in %d frames, %d records left out; %d of %d MB are held",
+			breaks, len(r.Frames), r.LeftOut, fold.held>>20, fold.maxHeld>>20)
 	}
 }
 

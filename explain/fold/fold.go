@@ -7,11 +7,13 @@
 package fold
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"tcdbg/explain"
+	"tcdbg/explain/numerics"
 	"tcdbg/logs"
 	"tcdbg/logs/fx"
 )
@@ -32,6 +34,10 @@ type Fold struct {
 	start, end time.Time
 	state      logs.State
 	session    session
+	numerics   *numerics.Report
+	compared   map[numericsKey]*numerics.Graph
+	called     called
+	profiles   []*profile
 	byKind     map[string]int64
 	records    int64
 	unknown    int64
@@ -130,6 +136,7 @@ type compile struct {
 	bwd      float64
 	kernels  map[string]*explain.Kernel
 	maps     *provenance
+	logged   *loggedTrace // of a text log
 }
 
 // New makes an empty fold. store gives times and the names of sources; it
@@ -277,8 +284,12 @@ var handlers = map[string]handler{
 	"tcdbg_graph_code": tcdbgGraphCode, "tcdbg_pass_step": tcdbgPass, "tcdbg_fusion_step": tcdbgFusion, "tcdbg_schedule": tcdbgSchedule,
 	"tcdbg_memory_plan": tcdbgMemory, "tcdbg_provenance": tcdbgProvenance,
 	"tcdbg_triton_code": tcdbgTarget, "tcdbg_compiler_failure": tcdbgCompilerFailure,
+	"tcdbg_hook_failure": tcdbgHookFailure,
+	"tcdbg_profile":      tcdbgProfile, "tcdbg_profiled": tcdbgProfiled,
 	"tcdbg_aggregate": tcdbgAggregate, "tcdbg_state": tcdbgState,
 	"tcdbg_stop": tcdbgStop, "tcdbg_point": tcdbgPoint, "tcdbg_answer": tcdbgAnswer,
+	"tcdbg_numerics": tcdbgNumerics, "tcdbg_numerics_capture": tcdbgNumericsCapture,
+	"tcdbg_calls": tcdbgCalls, "tcdbg_trace_steps": tcdbgTraceSteps,
 
 	"torch_log": textLog,
 }
@@ -436,20 +447,41 @@ func (f *Fold) pos(p logs.Pos) logs.Pos {
 	return p
 }
 
+// stack interns the strings of a stack, without the places that are our own.
 func (f *Fold) stack(s []logs.Pos) []logs.Pos {
+	s = slices.DeleteFunc(s, func(p logs.Pos) bool { return strings.Contains(p.File, hookFiles) })
 	for i := range s {
 		s[i] = f.pos(s[i])
 	}
 	return s
 }
 
-// frames turns a trace's stack into places.
+// hookFiles is in the names of our own Python files, through which a program's calls may go.
+const hookFiles = "/tcdbg_hooks/"
+
+// frames turns a trace's stack into places, without our own.
 func (f *Fold) framesToPos(s []logs.Frame) []logs.Pos {
-	out := make([]logs.Pos, len(s))
-	for i, x := range s {
-		out[i] = f.pos(logs.Pos{File: x.File, Line: x.Line, Func: x.Name, Code: x.Loc})
+	out := make([]logs.Pos, 0, len(s))
+	for _, x := range s {
+		if !strings.Contains(x.File, hookFiles) {
+			out = append(out, f.pos(framePos(x)))
+		}
 	}
 	return out
+}
+
+// lastPos is the innermost place of a trace's stack that is not our own; there may be none.
+func (f *Fold) lastPos(s []logs.Frame) (logs.Pos, bool) {
+	for _, x := range slices.Backward(s) {
+		if !strings.Contains(x.File, hookFiles) {
+			return f.pos(framePos(x)), true
+		}
+	}
+	return logs.Pos{}, false
+}
+
+func framePos(x logs.Frame) logs.Pos {
+	return logs.Pos{File: x.File, Line: x.Line, Func: x.Name, Code: x.Loc}
 }
 
 // at is the moment of a record.

@@ -449,8 +449,8 @@ func createSymbol(f *Fold, r *logs.Record) {
 	})
 	s.ID = f.id(r)
 	s.Name, s.Hint, s.Range, s.Source = f.intern(s.Name), f.intern(s.Hint), f.intern(s.Range), f.intern(s.Source)
-	if st := r.Stack("user_stack"); len(st) > 0 {
-		s.Pos = f.framesToPos(st[len(st)-1:])[0]
+	if at, ok := f.lastPos(r.Stack("user_stack")); ok {
+		s.Pos = at
 	}
 	f.addSymbol(r, s) // torch.export has symbols under an id that nothing else has
 }
@@ -492,8 +492,7 @@ func specialization(f *Fold, r *logs.Record) {
 	}
 	p := f.addSymbol(r, s)
 	p.Specialized, p.Reason = f.intern(value), f.intern(reason)
-	if st := r.Stack("user_stack"); len(st) > 0 {
-		at := f.framesToPos(st[len(st)-1:])[0]
+	if at, ok := f.lastPos(r.Stack("user_stack")); ok {
 		if !explain.FrameworkFile(at.File) || explain.FrameworkFile(p.Pos.File) { // else the line that calls it
 			p.Pos = at
 		}
@@ -504,8 +503,8 @@ func specialization(f *Fold, r *logs.Record) {
 func guardAdded(f *Fold, r *logs.Record) {
 	c := f.compileOf(r)
 	g := explain.ShapeGuard{Expr: f.intern(logs.JSONString(r.Field("expr"))), Attempt: r.ID.Attempt}
-	if st := r.Stack("user_stack"); len(st) > 0 {
-		g.Pos = f.framesToPos(st[len(st)-1:])[0]
+	if at, ok := f.lastPos(r.Stack("user_stack")); ok {
+		g.Pos = at
 	}
 	for _, fr := range r.Stack("stack") {
 		if strings.Contains(fr.File, "_inductor/") {

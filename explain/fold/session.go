@@ -2,6 +2,7 @@ package fold
 
 import (
 	"slices"
+	"strings"
 
 	"tcdbg/explain"
 	"tcdbg/logs"
@@ -29,6 +30,20 @@ type session struct {
 // heldStop is what a stop's head holds, its strings included.
 const heldStop = 1 << 10
 
+// tcdbgHookFailure tells what of ours went wrong within the program, which went on.
+func tcdbgHookFailure(f *Fold, r *logs.Record) {
+	var v logs.HookFailure
+	if !f.versioned(r, &v) {
+		return
+	}
+	text := "tcdbg's own code within the program failed: " + v.Where
+	if lines := strings.Split(strings.TrimSpace(v.Error), "\n"); v.Error != "" {
+		text += ": " + lines[len(lines)-1]
+	}
+	f.hold(heldEvent + len(text))
+	f.side = append(f.side, explain.SideNote{ID: f.id(r), Kind: "tcdbg", Text: f.intern(text)})
+}
+
 func tcdbgStop(f *Fold, r *logs.Record) {
 	var v logs.Stop
 	if !f.versioned(r, &v) {
@@ -38,7 +53,7 @@ func tcdbgStop(f *Fold, r *logs.Record) {
 	s := &explain.Stop{
 		ID: v.ID, Process: v.Process, Rank: r.Rank, Thread: f.intern(v.Thread), Kind: logs.StopKind(f.intern(string(v.Kind))),
 		Why: f.intern(v.Why), Point: v.Point, Compiled: f.intern(v.Compiled), Compile: f.intern(v.Compile),
-		Seq: r.Seq, At: f.at(r), Stands: true,
+		Seq: r.Seq, At: f.at(r), Stands: true, Moment: v.Moment, Past: v.Past, NoBack: f.intern(v.NoBack), Note: f.intern(v.Note),
 		Load: func() *logs.Stop {
 			var whole logs.Stop
 			decodePayload([]byte(load()), &whole) // it was read once; a file that is gone leaves it empty

@@ -77,6 +77,9 @@ func copyReport(f *Fold) *explain.Report {
 	copyPhases(f, r)
 	copySources(f, r)
 	copySession(f, r)
+	copyNumerics(f, r)
+	copyCalls(f, r, c)
+	copyProfiles(f, r)
 	f.total(r)
 	return r
 }

@@ -22,6 +22,14 @@ func (f *Fold) versioned(r *logs.Record, v logs.Versioned) bool {
 	return false
 }
 
+// ofCompile decodes a record of ours that belongs to a compile; nil where it does not.
+func ofCompile(f *Fold, r *logs.Record, v logs.Versioned) *compile {
+	if !f.versioned(r, v) {
+		return nil
+	}
+	return f.compileOf(r)
+}
+
 func tcdbgRun(f *Fold, r *logs.Record) {
 	var v logs.RunInfo
 	if !f.versioned(r, &v) {
@@ -106,10 +114,7 @@ func tcdbgBreak(f *Fold, r *logs.Record) {
 
 func tcdbgGuards(f *Fold, r *logs.Record) {
 	var v logs.Guards
-	if !f.versioned(r, &v) {
-		return
-	}
-	c := f.compileOf(r)
+	c := ofCompile(f, r, &v)
 	if c == nil {
 		return
 	}
@@ -146,10 +151,7 @@ func guardsFromArtifact(text string) *explain.GuardNode {
 // with expected and actual.
 func tcdbgMiss(f *Fold, r *logs.Record) {
 	var v logs.GuardMiss
-	if !f.versioned(r, &v) {
-		return
-	}
-	c := f.compileOf(r)
+	c := ofCompile(f, r, &v)
 	if c == nil {
 		return
 	}
@@ -244,10 +246,7 @@ func tcdbgStep(f *Fold, r *logs.Record) {
 
 func tcdbgGraphCode(f *Fold, r *logs.Record) {
 	var v logs.GraphCode
-	if !f.versioned(r, &v) {
-		return
-	}
-	c := f.compileOf(r)
+	c := ofCompile(f, r, &v)
 	if c == nil {
 		return
 	}
@@ -344,10 +343,7 @@ func tcdbgMemory(f *Fold, r *logs.Record) {
 
 func tcdbgProvenance(f *Fold, r *logs.Record) {
 	var v logs.Provenance
-	if !f.versioned(r, &v) {
-		return
-	}
-	c := f.compileOf(r)
+	c := ofCompile(f, r, &v)
 	if c == nil {
 		return
 	}
@@ -423,6 +419,11 @@ func tcdbgAggregate(f *Fold, r *logs.Record) {
 		fr.Calls, fr.Hits, fr.RunNanos, fr.EagerOps = a.Calls, a.Hits, a.RunNanos, a.EagerOps
 		fr.Made = a.Made
 		fr.GuardTimed, fr.GuardNanos, fr.Left, fr.LeftNanos = a.GuardTimed, a.GuardNanos, a.Left, a.LeftNanos
+	}
+	for _, e := range v.Entries {
+		if c := f.compiles[compileKey{frameKey{r.Rank, r.Epoch, r.Autograd, e.Frame}, e.Compile}]; c != nil {
+			c.Served = &explain.Served{Inside: e.Inside, Outside: e.Outside}
+		}
 	}
 	for _, t := range v.Kernels {
 		if k := f.kernels[kernelKey{r.Rank, r.Epoch, t.Graph, t.Kernel}]; k != nil {

@@ -99,11 +99,11 @@ func (f *Fold) pastedError(r *logs.Record, text string) {
 // frameName takes the function that a text log names for a compile.
 func (f *Fold) frameName(r *logs.Record) {
 	c := f.compileOf(r)
-	st := r.Stack("stack")
-	if c == nil || len(st) == 0 || c.Frame.Name != "" {
+	at, ok := f.lastPos(r.Stack("stack"))
+	if c == nil || !ok || c.Frame.Name != "" {
 		return
 	}
-	c.Frame.Pos = f.framesToPos(st)[len(st)-1]
+	c.Frame.Pos = at
 	c.Frame.Name = c.Frame.Pos.Func
 	f.adopt(c.Frame)
 }
@@ -121,7 +121,10 @@ func textLog(f *Fold, r *logs.Record) {
 		if fusionLine(f, r, text) {
 			return
 		}
-	case "graph_sizes", "trace_source", "trace_call", "trace_bytecode", "bytecode", "output", "ir_pre_fusion", "ir_post_fusion",
+	case "trace_source", "trace_call", "trace_bytecode":
+		traceLine(f, r, name, text)
+		return
+	case "graph_sizes", "bytecode", "output", "ir_pre_fusion", "ir_post_fusion",
 		"verbose_guards", "loop_tiling", "benchmarking", "inductor_metrics":
 		return
 	}

@@ -73,6 +73,7 @@ func TestPlaceOfAWrapper(t *testing.T) {
 		{"inner", torch + "_dynamo/external_utils.py", stack[1:], posAt(torch+"_dynamo/external_utils.py", 67)},
 		{"inner", "/w/a.py", stack, posAt("/w/a.py", 67)},
 		{"forward", torch + "nn/modules/container.py", stack, posAt(torch+"nn/modules/container.py", 67)},
+		{"wrapper", torch + "optim/optimizer.py", stack, posAt(torch+"optim/optimizer.py", 67)},
 	} {
 		fr := &explain.Frame{Name: c.name, Pos: posAt(c.file, 67)}
 		if got := fr.Place(); got != fr.Pos {

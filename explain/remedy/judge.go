@@ -17,7 +17,8 @@ import (
 //     eager execution, where there is nothing to break.
 //
 // Where a program's own results differ from run to run, nothing can be said of them; that
-// is found by a second run of the baseline, and no remedy is proven then.
+// is found by a second run of the baseline, and no remedy is proven then. Nor can where numbers differ
+// after others that a program keeps differed by no more than rounding: Comparison.Grown.
 
 // Measured is what one trial measured. A nil field was not measured; Missing says why.
 type Measured struct {
@@ -50,10 +51,24 @@ type Comparison struct {
 	// Values and Calls count what was compared.
 	Calls  int   `json:"calls"`
 	Values int64 `json:"values"`
+	// Written and Gradients count tensors that calls wrote, and gradients, that were compared.
+	Written   int64 `json:"written"`
+	Gradients int64 `json:"gradients"`
+	// Grown says that First comes after values that differ by no more than rounding. A program that
+	// trains makes such differences larger, so that First may be rounding, too.
+	Grown bool `json:"grown,omitempty"`
+	// OnlyErrors says that nothing but standard error differs.
+	OnlyErrors bool `json:"only_stderr,omitempty"`
 	// Limits says what was not compared.
 	Limits []string `json:"limits,omitempty"`
 	// Fewer counts the lines that the trial did not print, of a remedy that says so.
 	Fewer int `json:"fewer_lines,omitempty"`
+}
+
+// What lists what was compared.
+func (c *Comparison) What() string {
+	return fmt.Sprintf("%d values of %d calls, %d tensors that calls wrote, %d gradients, standard output and standard error",
+		c.Values, c.Calls, c.Written, c.Gradients)
 }
 
 // Verdict is what a trial says of its remedy.
@@ -84,6 +99,9 @@ func Judge(base, m *Measured, c *Comparison) Verdict {
 		return Verdict{Why: fmt.Sprintf("the program ends with %d, and without the remedy with %d", *m.Exit, *base.Exit)}
 	case c == nil:
 		return Verdict{Why: "the results could not be compared"}
+	case c.Grown:
+		return Verdict{Why: "nothing can be said: " + c.First +
+			"; before that, results differ by no more than rounding, which a program that trains makes larger"}
 	case !c.Equal:
 		return Verdict{Why: "the results differ: " + c.First}
 	case c.Calls == 0 && c.Values == 0 && !onlyOutput(c):

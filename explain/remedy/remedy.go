@@ -95,7 +95,7 @@ func For(r *explain.Report) ([]*Remedy, []Untried) {
 	}
 	for _, fl := range r.Failures {
 		if !fl.Eager {
-			failureRemedies(l, fl)
+			failureRemedies(l, r, fl)
 		}
 	}
 	sideRemedies(l, r)
@@ -180,10 +180,10 @@ func causeRemedies(l *list, r *explain.Report, c *explain.RecompileCause, f Find
 	}
 	g := c.Lead()
 	settled := c.Fix.Settled && !c.Limit
+	if g.Kind == breaks.SizeChanged && (fr.Static || c.Fix.Row == staticRow) {
+		add(Switch{"dynamic", "auto"})
+	}
 	if g.Kind == breaks.SizeChanged && !settled {
-		if fr.Static {
-			add(Switch{"dynamic", "auto"})
-		}
 		add(Switch{"dynamic", "true"})
 	}
 	if !r.OfGo() && !settled && explain.IsNumber(g.Expected) &&
@@ -195,6 +195,9 @@ func causeRemedies(l *list, r *explain.Report, c *explain.RecompileCause, f Find
 	}
 	return any
 }
+
+// staticRow is the advice to leave out dynamic=False.
+const staticRow = "size-static"
 
 // markable is the function by whose name its calls are found: of a part after a break the
 // whole one.
@@ -248,11 +251,20 @@ func reachable(name string) bool {
 	return name != "" && !strings.ContainsAny(name, "()+*/ :;=") && !strings.HasPrefix(name, ".")
 }
 
-func failureRemedies(l *list, fl *explain.Failure) {
+func failureRemedies(l *list, r *explain.Report, fl *explain.Failure) {
 	f := ofFailure(fl)
+	if slices.ContainsFunc(r.Symbols, func(s *explain.Symbol) bool { return sameCompile(s.ID, fl.ID) }) {
+		l.add(OfSwitch(Switch{"dynamic", "false"}), f) // what fails may be code for sizes that are left open
+	}
 	for _, backend := range []string{"aot_eager", "eager"} {
 		l.add(OfSwitch(Switch{"backend", backend}), f)
 	}
+}
+
+// sameCompile compares ids whatever the attempt.
+func sameCompile(a, b explain.ID) bool {
+	a.Attempt, b.Attempt = 0, 0
+	return a == b
 }
 
 func ofFailure(fl *explain.Failure) Finding {
@@ -342,6 +354,20 @@ func Named(all []*Remedy, id string) (*Remedy, error) {
 	r := OfSwitch(list...)
 	r.Findings = []Finding{{Kind: "run"}}
 	return &r, nil
+}
+
+// Asked is Named for a program of one of the two engines: a switch that it does not have is refused.
+func Asked(all []*Remedy, id string, inGo bool) (*Remedy, error) {
+	m, err := Named(all, id)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range m.Switches {
+		if inGo && !s.ForGo() {
+			return nil, fmt.Errorf("%s is a switch of PyTorch, which tcdbg's own compiler does not have", s)
+		}
+	}
+	return m, nil
 }
 
 // Overlaps says whether two patches change the same lines of a file, so that they cannot be

@@ -70,11 +70,14 @@ func howTried(t *testing.T, row advice.Row) string {
 	fd.AddUncaught(string(printed))
 	r := fd.Snapshot()
 	rewrite.AddRewrites(r, source)
-	if row.Effect == advice.Accept {
+	how := remediesOf(r, row.ID)
+	if how == inWords && row.Effect == advice.Accept {
 		return "nothing to change, so nothing to try"
 	}
-	return remediesOf(r, row.ID)
+	return how
 }
+
+const inWords = "in words"
 
 func remediesOf(r *explain.Report, id string) string {
 	all, _ := remedy.For(r)
@@ -95,7 +98,7 @@ func remediesOf(r *explain.Report, id string) string {
 		}
 	}
 	if len(out) == 0 {
-		return "in words"
+		return inWords
 	}
 	return strings.Join(out, ", ")
 }

@@ -186,6 +186,24 @@ func SwitchNames() []string {
 	return out
 }
 
+// RunWide lists switches for a whole program, to choose from: with their values, and a limit that is
+// larger than the default one.
+func RunWide(inGo bool) []string {
+	var out []string
+	for _, r := range switchTable {
+		if inGo && !r.goDoes {
+			continue
+		}
+		for _, v := range r.values {
+			out = append(out, r.name+"="+v)
+		}
+		if r.name == "recompile_limit" {
+			out = append(out, r.name+"=64")
+		}
+	}
+	return out
+}
+
 // ParseSwitch reads "dynamic=true".
 func ParseSwitch(text string) (Switch, error) {
 	name, value, ok := strings.Cut(text, "=")

@@ -39,6 +39,8 @@ func (t *Trial) resultsCell() string {
 		return "less log"
 	case t.Compared.Equal:
 		return "equal"
+	case t.Compared.Grown:
+		return unmeasured
 	}
 	return "DIFFER"
 }
@@ -215,7 +217,7 @@ func (l *Ledger) aboutCompiles() string {
 func (l *Ledger) comparedCalls() string {
 	for _, t := range l.Trials {
 		if c := t.Compared; c != nil && c.Equal {
-			s := fmt.Sprintf("Results: %d values of %d calls, and standard output.", c.Values, c.Calls)
+			s := "Results: " + c.What() + "."
 			if len(c.Limits) > 0 {
 				s += " Not compared: " + strings.Join(c.Limits, "; ") + "."
 			}

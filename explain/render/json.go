@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tcdbg/explain"
+	"tcdbg/explain/numerics"
 	"tcdbg/logs"
 )
 
@@ -38,6 +39,9 @@ type jsonReport struct {
 	Divergence []string         `json:"divergence"` // where each rank first does otherwise than the usual one
 	Advice     []jsonAdvice     `json:"advice"`
 	Remarks    []jsonRemark     `json:"remarks"`
+	Numerics   *numerics.Report `json:"numerics,omitempty"`
+	Calls      jsonCalls        `json:"calls"`
+	Profiles   []jsonProfile    `json:"profiles"`
 }
 
 type jsonDamage struct {
@@ -79,6 +83,35 @@ type jsonCompile struct {
 	Cache       string           `json:"cache,omitempty"`
 	Restarts    []string         `json:"restarts,omitempty"`
 	ShapeGuards []jsonShapeGuard `json:"shape_guards,omitempty"`
+	Served      *jsonServed      `json:"served,omitempty"` // nil: not measured
+}
+
+type jsonServed struct {
+	Inside  jsonSpent `json:"inside"`
+	Outside jsonSpent `json:"outside"`
+}
+
+type jsonSpent struct {
+	Times     int64   `json:"times"`
+	Seconds   float64 `json:"seconds"`
+	Metered   int64   `json:"metered"`
+	Allocated *int64  `json:"allocated"` // null: not counted
+	Copied    *int64  `json:"copied"`
+}
+
+func servedJSON(s *explain.Served) *jsonServed {
+	if s == nil {
+		return nil
+	}
+	return &jsonServed{spentJSON(s.Inside), spentJSON(s.Outside)}
+}
+
+func spentJSON(s logs.Spent) jsonSpent {
+	j := jsonSpent{Times: s.Times, Seconds: float64(s.Nanos) / 1e9, Metered: s.Metered}
+	if s.Metered > 0 {
+		j.Allocated, j.Copied = &s.Allocated, &s.Copied
+	}
+	return j
 }
 
 type jsonShapeGuard struct {
@@ -106,9 +139,17 @@ type jsonGroup struct {
 	CausedBy    string       `json:"caused_by,omitempty"` // key
 	Graphs      int          `json:"graphs_split"`
 	Seconds     float64      `json:"seconds"`
-	EagerOps    *int64       `json:"eager_ops"` // null: unknown
+	EagerOps    *int64       `json:"eager_ops"`        // null: unknown
+	Memory      *jsonMemory  `json:"memory,omitempty"` // nil: not measured
 	Lost        []string     `json:"lost_functions,omitempty"`
 	Fix         *jsonFix     `json:"fix,omitempty"`
+}
+
+// jsonMemory is bytes of one steady call.
+type jsonMemory struct {
+	Results int64 `json:"results"`
+	Copied  int64 `json:"copied"`
+	Outside int64 `json:"outside"`
 }
 
 type jsonFix struct {
@@ -299,7 +340,8 @@ func toJSON(r *explain.Report) *jsonReport {
 	j.Ranks = list(r.Ranks, func(k *explain.Rank) jsonRank {
 		return jsonRank{k.Rank, k.Path, k.Totals, k.Caches, orEmpty(k.Diverged)}
 	})
-	j.Divergence = orEmpty(r.Divergence)
+	j.Divergence, j.Numerics = orEmpty(r.Divergence), r.Numerics
+	j.Calls = callsJSON(&r.Calls)
 	j.Advice = list(r.Advice, func(a explain.Advice) jsonAdvice { return jsonAdvice{a.Text, a.Pos, a.Cost, jsonFix(a.Fix)} })
 	remarks := r.Side
 	if r.Exports {
@@ -309,6 +351,7 @@ func toJSON(r *explain.Report) *jsonReport {
 		)
 	}
 	j.Remarks = list(remarks, func(s explain.SideNote) jsonRemark { return jsonRemark{idJSON(s.ID), s.Kind, s.Text} })
+	j.Profiles = list(r.Profiles, profileJSON)
 	return j
 }
 
@@ -370,7 +413,7 @@ func frameJSON(f *explain.Frame) jsonFrame {
 	j.Compiles = list(f.Compiles, func(c *explain.Compile) jsonCompile {
 		jc := jsonCompile{
 			jsonID: idJSON(c.ID), Status: c.Status, Attempts: c.Attempts, Seconds: c.Seconds, Cache: c.Cache,
-			Restarts: c.Restarts,
+			Restarts: c.Restarts, Served: servedJSON(c.Served),
 		}
 		if c.Ops >= 0 {
 			ops := c.Ops
@@ -401,6 +444,9 @@ func groupJSON(g *explain.BreakGroup) jsonGroup {
 	}
 	if g.CausedBy != nil {
 		j.CausedBy = g.CausedBy.Key
+	}
+	if m := g.Memory; m != nil {
+		j.Memory = &jsonMemory{m.Results, m.Copied, m.Outside}
 	}
 	j.Compiles = list(g.Breaks, func(b *explain.Break) jsonID { return idJSON(b.Compile.ID) })
 	return j
@@ -433,7 +479,7 @@ func stepJSON(s logs.FusionStep) jsonFusionStep {
 func kernelJSON(k *explain.Kernel) jsonKernel {
 	j := jsonKernel{
 		jsonID: idJSON(k.ID), Name: k.Name, Lang: k.Lang, Reason: k.Reason, Ops: orEmpty(k.Ops), Nodes: k.Nodes, Pos: k.Pos,
-		From: k.From, To: k.To, Calls: k.Calls, Timed: k.Timed, Nanos: known(k.Nanos), Bytes: known(k.Bytes), FLOPs: known(k.FLOPs),
+		From: k.From, To: k.To, Calls: max(0, k.Calls), Timed: k.Timed, Nanos: known(k.Nanos), Bytes: known(k.Bytes), FLOPs: known(k.FLOPs),
 	}
 	if k.Output != nil {
 		j.Path = k.Output.Path

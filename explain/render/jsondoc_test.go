@@ -44,7 +44,7 @@ func TestJSONIsDocumented(t *testing.T) {
 // sharedTypes are described once, under a name of their own.
 var sharedTypes = map[reflect.Type]string{
 	reflect.TypeOf(logs.Pos{}): "place", reflect.TypeOf(jsonFix{}): "fix", reflect.TypeOf(jsonID{}): "compile",
-	reflect.TypeOf(explain.Totals{}): "totals",
+	reflect.TypeOf(explain.Totals{}): "totals", reflect.TypeOf(logs.NumericsValue{}): "difference",
 }
 
 // jsonFields collects the paths of all fields: frames[].compiles[].status.

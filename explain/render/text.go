@@ -46,8 +46,9 @@ func WriteText(w io.Writer, r *explain.Report) error {
 
 // textSections in the order in which a reader needs them.
 var textSections = []func(t *TextWriter, r *explain.Report){
-	(*TextWriter).failures, (*TextWriter).advice, (*TextWriter).breaks, (*TextWriter).recompiles, (*TextWriter).skipped,
-	(*TextWriter).frames,
+	(*TextWriter).failures, (*TextWriter).numerics,
+	(*TextWriter).advice, (*TextWriter).runTime, (*TextWriter).breaks, (*TextWriter).recompiles, (*TextWriter).skipped,
+	(*TextWriter).frames, (*TextWriter).calls,
 	(*TextWriter).guards, (*TextWriter).graphs, (*TextWriter).Kernels, (*TextWriter).fusion, (*TextWriter).time,
 	(*TextWriter).caches, (*TextWriter).symbols, (*TextWriter).ranks, (*TextWriter).notes,
 }
@@ -219,6 +220,9 @@ func (t *TextWriter) group(g *explain.BreakGroup, indent string) {
 		cost += ", " + explain.Duration(g.Seconds) + " to compile them"
 	}
 	cost += ", eager operators: " + unknown(g.EagerOps)
+	if g.Memory != nil {
+		cost += ", " + g.Memory.Text()
+	}
 	if len(g.Chains) > 1 {
 		cost += ", " + explain.Count(len(g.Chains), "call chain")
 	}

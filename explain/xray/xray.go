@@ -79,7 +79,7 @@ func Of(r *explain.Report, s Subject) *Column {
 	if len(m.nodes) > 0 && c.Pos.Code == "" {
 		c.Pos.Code = m.nodes[0].node.Pos.Code
 	}
-	for _, part := range []func() Section{m.causes, m.captured, m.stages, m.passes, m.fusions, m.kernels, m.guards} {
+	for _, part := range []func() Section{m.causes, m.captured, m.stages, m.passes, m.fusions, m.kernels, m.served, m.guards} {
 		if sec := part(); len(sec.Rows) > 0 || sec.Note != "" {
 			if n := len(sec.Rows) - maxRows; n > 0 {
 				sec.Rows = sec.Rows[:maxRows]
@@ -163,6 +163,24 @@ func (m *maker) causes() Section {
 				})
 			}
 		}
+	}
+	return sec
+}
+
+// served is what the calls cost of the entries that the line is in.
+func (m *maker) served() Section {
+	sec := Section{Title: "WHAT CALLS OF ITS ENTRIES COST"}
+	for _, f := range m.report.Frames {
+		for _, c := range f.Compiles {
+			if c.Served == nil || !m.in(c.ID) {
+				continue
+			}
+			id, lines := c.ID, c.Lines()
+			sec.Rows = append(sec.Rows, Row{Text: lines[0], Detail: idText(id), ID: &id, More: lines[1:], Pos: m.subject.Pos})
+		}
+	}
+	if len(sec.Rows) == 0 && len(m.ids) > 0 {
+		sec.Note = "Not measured."
 	}
 	return sec
 }

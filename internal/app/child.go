@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"tcdbg/logs/ctl"
@@ -28,7 +29,7 @@ type child struct {
 	run     *Run
 	group   int     // its process group; 0: ours
 	leader  *leader // of that group, for a foreign program
-	nextID  int
+	nextID  atomic.Int64
 }
 
 // ending is how a child ended.
@@ -76,7 +77,7 @@ func startEngineIn(r *Run, dir string, env []string, stdin, stdout, stderr *os.F
 		c.group = cmd.Process.Pid
 	}
 	// An engine that is dead already says so by how it ended.
-	_ = json.NewEncoder(ours).Encode(task{r.Info.Program, r.Info.Args, r.Info.Engine, group})
+	_ = json.NewEncoder(ours).Encode(task{Program: r.Info.Program, Args: r.Info.Args, Options: r.Info.Engine, Screens: group})
 	return c, nil
 }
 
@@ -135,6 +136,7 @@ func (c *child) leave() error {
 		c.pauser.close()
 	}
 	c.leader.release()
+	c.run.removeHooks()
 	return c.run.leave(c.cmd.Process.Pid)
 }
 
@@ -160,12 +162,11 @@ func (c *child) send(command ctl.Command) (int, error) {
 	if !c.controlled() {
 		return 0, fmt.Errorf("%s: only programs under tcdbg run and tcdbg exec --pause can be controlled", command.Verb)
 	}
-	c.nextID++
-	command.ID = c.nextID
+	command.ID = int(c.nextID.Add(1))
 	if c.pauser != nil {
-		return c.nextID, c.pauser.send(command)
+		return command.ID, c.pauser.send(command)
 	}
-	return c.nextID, ctl.Send(c.control, command)
+	return command.ID, ctl.Send(c.control, command)
 }
 
 // signal sends a signal to the child, and to its group where that is not ours.
@@ -190,6 +191,7 @@ func (c *child) wait() (ending, error) {
 	if c.pauser != nil {
 		c.pauser.close()
 	}
+	c.run.removeHooks()
 	e := endingOf(c.cmd.ProcessState, err)
 	if f := c.run.fault(); f != nil {
 		e = ending{State: Crashed, Code: ExitKernel, Signal: signalName(f.Signal), Crash: f.String()}

@@ -64,7 +64,8 @@ program's.
 		&f.logs, "logs", "",
 		"compile logs as text, in TORCH_LOGS syntax; \"help\" lists the names (default with --plain: "+defaultLogs+")",
 	)
-	c.Flags().BoolVar(&f.pause, "pause", false, "stop at the first safe point; space continues")
+	c.Flags().BoolVar(&f.pause, "pause", false, "stop at the first safe point; space continues. It keeps the run, as --record does")
+	c.Flags().BoolVar(&f.record, "record", false, "keep what is needed to step back: times, random seeds, what is read")
 	return c
 }
 
@@ -85,6 +86,8 @@ command; its exit code becomes tcdbg's.`,
 	c.Flags().SetInterspersed(false)
 	c.Flags().BoolVar(&f.plain, "plain", false, "no screens: the command's own output, the report at the end")
 	c.Flags().BoolVar(&f.pause, "pause", false, "stop Python before its first line, and at breakpoints; space continues")
+	c.Flags().IntVar(&f.profile, "profile", 0, "record `STEPS` steady steps with torch.profiler (5 where none are named)")
+	c.Flags().Lookup("profile").NoOptDefVal = "5"
 	c.Flags().BoolVar(&f.noProvenance, "no-provenance", false, "do not set INDUCTOR_PROVENANCE (it costs some compile time)")
 	c.Flags().StringArrayVar(&f.maps, "source-map", nil, "`FROM=TO`: where the trace names a source file under FROM, read it under TO")
 	return c

@@ -14,11 +14,13 @@ import (
 	"syscall"
 
 	"tcdbg/backends"
+	"tcdbg/internal/app/past"
 	"tcdbg/logs"
 	"tcdbg/logs/ctl"
 	"tcdbg/tracer"
 	"tcdbg/tracer/eval"
 	"tcdbg/tracer/host"
+	"tcdbg/tracer/host/journal"
 	"tcdbg/tracer/stop"
 )
 
@@ -31,12 +33,14 @@ type EngineConfig struct {
 	Paths     []string // source files of package main, or its folder
 	Args      []string // of the program
 	Trace     string   // file to write; "": none
+	Folder    string   // of the run; "": none
 	FaultPage string   // file that the C runtime maps; "": none
 	Options   Options
 	Screens   bool  // the viewer shows the trace: there is no running without
 	Source    fs.FS // torch's source packages
 	// Control is the channel from the viewer; nil without one.
 	Control io.Reader
+	Again   *task // the program is run again; nil: it is not
 
 	Stdin, Stdout, Stderr *os.File
 }
@@ -47,6 +51,10 @@ type task struct {
 	Program, Args []string
 	Options       Options
 	Screens       bool
+	// Again, where set, says that the program is run again, and Scratch is a folder for
+	// what it writes.
+	Again   *stop.Again `json:",omitempty"`
+	Scratch string      `json:",omitempty"`
 }
 
 // unrecorded takes the place of the run folder in the engine's command line.
@@ -75,8 +83,12 @@ func engineMain(p Process, dir string) (code int) {
 		Control: io.MultiReader(first.Buffered(), control),
 		Stdin:   p.Stdin, Stdout: p.Stdout, Stderr: p.Stderr,
 	}
+	if t.Again != nil {
+		cfg.Again = &t
+	}
 	if dir != unrecorded {
 		r := Run{Path: dir}
+		cfg.Folder = dir
 		cfg.Trace, cfg.FaultPage = r.file(engineLog), r.file(faultFile)
 	}
 	return runEngine(cfg)
@@ -135,7 +147,7 @@ func stepsOf(set logs.LogSet) eval.StepLog {
 
 // runProgram loads the program and runs it in the host, under the tracer.
 func runProgram(cfg EngineConfig, sink logs.Sink, steps eval.StepLog) host.Exit {
-	overlay, err := cfg.Options.Trial.overlay()
+	overlay, err := cfg.overlay()
 	var prog *host.Program
 	if err == nil {
 		prog, err = host.Load(host.LoadConfig{Paths: cfg.Paths, Source: cfg.Source, Overlay: overlay})
@@ -161,16 +173,20 @@ func runProgram(cfg EngineConfig, sink logs.Sink, steps eval.StepLog) host.Exit 
 	set := backends.NewSet(bc)
 	var stops *stop.Debugger
 	if cfg.Control != nil {
-		stops = stop.New(stop.Config{
-			Prog: prog, Sink: sink, PID: os.Getpid(), Paused: cfg.Options.Pause, Operator: tracer.IsOperator,
-		})
+		sc := stop.Config{Prog: prog, Sink: sink, PID: os.Getpid(), Paused: cfg.Options.Pause, Operator: tracer.IsOperator}
+		cfg.keep(&sc)
+		stops = stop.New(sc)
+		hc.Journal = sc.Journal
 		stops.Install(&hc)
 	}
 	tc := tracer.Config{
 		Sink: sink, Backend: set.Get, DefaultBackend: os.Getenv("TCDBG_BACKEND"), Stops: stops, Steps: steps,
 		KernelTimes: set.KernelTimes, Note: set.Note,
 	}
+	tc.Calls, tc.CallsMissing = recordsCalls(cfg)
+	tc.RecordSteps = cfg.Trace != "" && cfg.Options.Trial == nil // which measures
 	trial.configure(&tc)
+	defer trial.compare(&tc, set)()
 	tr := tracer.New(prog, tc)
 	tr.Install(&hc)
 	in := host.New(prog, hc)
@@ -183,6 +199,53 @@ func runProgram(cfg EngineConfig, sink logs.Sink, steps eval.StepLog) host.Exit 
 		stops.Start()
 	}
 	return in.Run()
+}
+
+// callsVar is set to 0 where calls are not to be recorded.
+const callsVar = "TCDBG_CALLS"
+
+// recordsCalls says whether calls of compiled functions are recorded, and where they are not
+// though there is a trace, why.
+func recordsCalls(cfg EngineConfig) (bool, string) {
+	switch {
+	case cfg.Trace == "" || cfg.Options.Trial != nil: // a trial measures
+		return false, ""
+	case os.Getenv(callsVar) == "0":
+		return false, callsVar + "=0 was set"
+	}
+	return true, ""
+}
+
+// overlay are the texts that are loaded in place of files.
+func (cfg *EngineConfig) overlay() (map[string][]byte, error) {
+	if cfg.Again == nil {
+		return cfg.Options.Trial.overlay()
+	}
+	out := map[string][]byte{}
+	for path, text := range cfg.Again.Again.Overlay {
+		out[path] = []byte(text)
+	}
+	return out, nil
+}
+
+// keep lets the run be kept, so that the program can be run again, or runs it again.
+func (cfg *EngineConfig) keep(sc *stop.Config) {
+	if a := cfg.Again; a != nil {
+		sc.Journal = journal.Replay(a.Again.Journal, a.Scratch)
+		sc.Again, sc.Say, sc.Paused = a.Again, past.Say(os.NewFile(past.MessageFD, "messages")), false
+		return
+	}
+	self, err := os.Executable()
+	if !cfg.Options.Record || err != nil {
+		return
+	}
+	sc.Journal = journal.Record()
+	sc.Start = past.Starter(past.Config{
+		Command: []string{self, engineCommand, unrecorded}, Control: socketPair, Scratch: cfg.Folder,
+		Task: func(a *stop.Again, scratch string) any {
+			return task{Program: cfg.Paths, Args: cfg.Args, Again: a, Scratch: scratch}
+		},
+	})
 }
 
 // cpuName is the processor as the system names it; its architecture where the

@@ -22,6 +22,7 @@ import (
 type execFlags struct {
 	plain        bool
 	pause        bool
+	profile      int // steps; 0: none
 	noProvenance bool
 	maps         []string
 }
@@ -85,10 +86,19 @@ func (s *session) exec(fl execFlags, argv []string) error {
 	if plain {
 		return s.execPlain(fl, argv)
 	}
-	options := Options{Pause: fl.pause}
-	r, err := newRun("exec", argv[:1], argv[1:], options)
+	f, err := startExec(fl, maps, argv)
 	if err != nil {
 		return err
+	}
+	return s.show(f)
+}
+
+// startExec starts a foreign command for the screens.
+func startExec(fl execFlags, maps sourceMap, argv []string) (*feed, error) {
+	options := Options{Pause: fl.pause, Profile: fl.profile}
+	r, err := newRun("exec", argv[:1], argv[1:], options)
+	if err != nil {
+		return nil, err
 	}
 	f := &feed{title: r.Info.title(), root: r.Info.Dir, exportDir: r.Path, maps: maps, files: filesOf(argv)}
 	f.again = func(f *feed) error {
@@ -98,28 +108,28 @@ func (s *session) exec(fl execFlags, argv []string) error {
 		}
 		return f.startForeign(next, argv, traceEnv(next, os.Environ(), fl.noProvenance))
 	}
-	if err := f.startForeign(r, argv, traceEnv(r, os.Environ(), fl.noProvenance)); err != nil {
-		return err
-	}
-	return s.show(f)
+	return f, f.startForeign(r, argv, traceEnv(r, os.Environ(), fl.noProvenance))
 }
 
 // startForeign starts a command under the screens, with a channel to its Python processes
 // where its run is one that can be paused. Breakpoints of a run before are set again.
 func (f *feed) startForeign(r *Run, argv, env []string) error {
 	kept := logsAreKept(r, env)
+	env, err := r.withHooks(env)
+	if err != nil {
+		return errors.Join(err, r.finish(ending{State: Crashed, Code: ExitEngine, Crash: err.Error()}))
+	}
 	var p *pauser
 	if r.Info.Engine.Pause {
 		var standing []ctl.Command
 		if before := f.now(); before != nil && before.child != nil && before.child.pauser != nil {
 			standing = before.child.pauser.commands()
 		}
-		var err error
-		if p, env, err = newPauser(r, env, standing); err != nil {
+		if p, env, err = newPauser(env, standing); err != nil {
 			return errors.Join(err, r.finish(ending{State: Crashed, Code: ExitEngine, Crash: err.Error()}))
 		}
 	}
-	err := f.startChild(r, func(stdin, stdout, stderr *os.File) (*child, error) {
+	err = f.startChild(r, func(stdin, stdout, stderr *os.File) (*child, error) {
 		c, err := startForeign(r, argv, env, stdin, stdout, stderr, true)
 		if err == nil {
 			c.pauser = p
@@ -135,7 +145,7 @@ func (f *feed) startForeign(r *Run, argv, env []string) error {
 // execPlain runs a command on our own streams. Its standard output is exactly
 // its own; the report follows on standard error.
 func (s *session) execPlain(fl execFlags, argv []string) error {
-	r := s.newRunOrNone("exec", argv[:1], argv[1:], Options{})
+	r := s.newRunOrNone("exec", argv[:1], argv[1:], Options{Profile: fl.profile})
 	if r.unrecorded() {
 		c, err := startForeign(r, argv, os.Environ(), s.Stdin, s.Stdout, s.Stderr, false)
 		if err != nil {
@@ -143,13 +153,17 @@ func (s *session) execPlain(fl execFlags, argv []string) error {
 		}
 		return s.endPlain(c)
 	}
-	env := traceEnv(r, os.Environ(), fl.noProvenance)
+	env, err := r.withHooks(traceEnv(r, os.Environ(), fl.noProvenance))
+	if err != nil {
+		return errors.Join(err, r.finish(ending{State: Crashed, Code: ExitEngine, Crash: err.Error()}))
+	}
 	stderr, done, err := s.pipeStderr(r, env)
 	if err != nil {
 		return err
 	}
 	c, err := startForeign(r, argv, env, s.Stdin, s.Stdout, stderr, false)
 	if err != nil {
+		r.removeHooks()
 		done()
 		return errors.Join(err, r.finish(ending{State: Crashed, Code: ExitNoFile, Crash: err.Error()}))
 	}

@@ -39,6 +39,9 @@ type feed struct {
 	changes   string          // what differs from it
 	watched   bool
 	files     []string   // that make the program
+	watches   int        // how often watching was begun: the last one alone goes on
+	starting  sync.Mutex // a run is started or ended: one at a time
+	closed    bool       // nothing is started any more; under starting
 	folding   sync.Mutex // of rewritten, which nobody has seen before it is whole
 	rewritten *explain.Report
 	earlier   earlierRun
@@ -60,7 +63,7 @@ type feedState struct {
 	run     *Run        // nil: files that are no run of ours
 	live    bool
 	ended   *ending
-	left    bool // it runs on when the screens end
+	left    atomic.Bool // it runs on when the screens end
 	start   time.Time
 	took    time.Duration
 	cancel  context.CancelFunc
@@ -68,9 +71,11 @@ type feedState struct {
 	exited  chan struct{}          // closed when the child has ended
 	state   logs.State             // what the engine said last, as of the last snapshot
 	trials  atomic.Pointer[trials] // of remedies; nil: none were asked for yet
-	ledger  *remedy.Ledger         // of trials of before; nil: none
-	stops   bool                   // the trace has stops, and
-	stands  *explain.Stop          // the last one at which a thread stands, nil: none does
+	trying  sync.Mutex             // trials are made; not after the end, which is
+	over    bool
+	ledger  *remedy.Ledger // of trials of before; nil: none
+	stops   bool           // the trace has stops, and
+	stands  *explain.Stop  // the last one at which a thread stands, nil: none does
 }
 
 func (f *feed) now() *feedState {
@@ -192,13 +197,32 @@ func (f *feed) watch(st *feedState) {
 	})
 }
 
+// close ends the run that is shown, and waits for one that is being started. Nothing is
+// started afterwards.
+func (f *feed) close() *feedState {
+	f.starting.Lock()
+	defer f.starting.Unlock()
+	f.closed = true
+	f.mu.Lock()
+	f.watched = false
+	f.mu.Unlock()
+	st := f.now()
+	st.close()
+	return st
+}
+
 // close ends the run: the engine with its control channel, a foreign program
-// by a signal; a program that was left running runs on.
+// by a signal; a program that was left running runs on. A run that has been closed may be
+// closed again: where the next one could not be started, it still is what the screens show.
 func (st *feedState) close() {
-	if t := st.trials.Load(); t != nil {
+	st.trying.Lock()
+	t, again := st.trials.Load(), st.over
+	st.over = true
+	st.trying.Unlock()
+	if t != nil && !again {
 		t.close()
 	}
-	if st.child != nil && !st.left {
+	if st.child != nil && !st.left.Load() {
 		st.child.end(st.exited)
 	}
 	st.cancel()
@@ -384,23 +408,29 @@ func (f *feed) Leave() error {
 	if err := st.child.leave(); err != nil {
 		return fmt.Errorf("the program cannot be left running: %w", err)
 	}
-	f.mu.Lock()
-	st.left = true
-	f.mu.Unlock()
+	st.left.Store(true)
 	return nil
 }
+
+// errClosed is what starting a program says when the screens have ended.
+var errClosed = errors.New("the screens have ended")
 
 // Rerun implements tui.Feed.
 func (f *feed) Rerun() error {
 	if f.again == nil {
 		return errors.New("only a program that tcdbg started can run again")
 	}
+	f.starting.Lock()
+	defer f.starting.Unlock()
+	if f.closed {
+		return errClosed
+	}
 	old := f.now()
 	old.close()
 	last := f.fold(old)
 	f.mu.Lock()
 	f.before, f.changes = last, ""
-	if old.left {
+	if old.left.Load() {
 		f.before = nil // it goes on, so there is nothing whole to compare with
 	}
 	f.mu.Unlock()

@@ -37,6 +37,11 @@ func (f *feed) trialsOf(st *feedState) (*trials, error) {
 		return nil, err
 	}
 	t := newTrials(p, st.run.file(ledgerFile), f.fold(st), st.ledger)
+	st.trying.Lock()
+	defer st.trying.Unlock()
+	if st.over {
+		return nil, errors.New("the run was ended: the program is started again, or tcdbg quits")
+	}
 	st.trials.CompareAndSwap(nil, t)
 	return st.trials.Load(), nil
 }
@@ -54,9 +59,10 @@ func (f *feed) trialProgram(st *feedState) (*trialProgram, error) {
 		return nil, errors.New("the folder where the program ran is gone: " + i.Dir)
 	}
 	p := &trialProgram{
-		dir: i.Dir, home: st.run.file(trialFolders), limit: defaultMaxTime,
+		dir: i.Dir, limit: defaultMaxTime,
 		read: f.sourceOfRun, path: f.Path,
 	}
+	p.in(st.run.Path)
 	if i.Kind == "run" {
 		p.inGo, p.files, p.args = true, i.Program, i.Args
 	} else {
@@ -82,13 +88,12 @@ func (f *feed) Try(list []*remedy.Remedy, all bool) error {
 	if err != nil {
 		return err
 	}
-	if l, _ := t.Ledger(); l.Running != nil {
+	if !t.begin(list[0]) {
 		return errTrying
 	}
-	t.change(func(l *remedy.Ledger) { l.Running = &remedy.Progress{What: list[0].ID} })
 	f.guard(func() {
 		if err := t.try(context.Background(), list, all); err != nil {
-			t.change(func(l *remedy.Ledger) { l.Stopped = err.Error() })
+			t.change(func(l *remedy.Ledger) { l.Running, l.Stopped = nil, err.Error() })
 		}
 	})
 	return nil

@@ -80,7 +80,7 @@ func TestLive(t *testing.T) {
 	needCompiler(t)
 	t.Setenv(asProgram, "1")
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	freshCache(t)
 	gate := filepath.Join(t.TempDir(), "go-on")
 	r, err := newRun("run", []string{program(t, compiled)}, []string{gate}, Options{})
 	if err != nil {
@@ -116,7 +116,7 @@ func TestPauseContinue(t *testing.T) {
 	needCompiler(t)
 	t.Setenv(asProgram, "1")
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	freshCache(t)
 	gate := filepath.Join(t.TempDir(), "go-on")
 	r, err := newRun("run", []string{program(t, compiled)}, []string{gate}, Options{Pause: true})
 	if err != nil {
@@ -154,7 +154,7 @@ func TestStopAtKernel(t *testing.T) {
 	needCompiler(t)
 	t.Setenv(asProgram, "1")
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	freshCache(t)
 	gate := filepath.Join(t.TempDir(), "go-on")
 	if err := os.WriteFile(gate, nil, 0o644); err != nil {
 		t.Fatal(err)
@@ -210,7 +210,7 @@ func TestKernelFault(t *testing.T) {
 	needCompiler(t)
 	state := t.TempDir()
 	c := tcdbg(t, state, "run", "--plain", program(t, compiled), "/")
-	c.Env = append(c.Env, "TCDBG_TRAP_KERNEL=fused_mul_0", "XDG_CACHE_HOME="+t.TempDir())
+	c.Env = append(c.Env, "TCDBG_TRAP_KERNEL=fused_mul_0", "XDG_CACHE_HOME="+freshCache(t))
 	r := run(t, c)
 	lines := strings.Split(strings.TrimSpace(r.stderr), "\n")
 	last := lines[len(lines)-1]

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -11,11 +13,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/fstest"
 	"time"
 
+	"tcdbg/backends/codecache"
 	"tcdbg/logs"
 )
 
@@ -45,16 +49,59 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(asFix); dir != "" {
 		os.Exit(fixAndUndo(dir))
 	}
-	state, err := os.MkdirTemp("", "tcdbg-state-")
+	dir, err := os.MkdirTemp("", "tcdbg-test-")
 	if err == nil {
-		err = os.Setenv("XDG_STATE_HOME", state) // backups of fixes that tests write
+		err = errors.Join(os.Setenv("XDG_STATE_HOME", filepath.Join(dir, "state")), // backups of fixes that tests write
+			os.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache")))
 	}
 	if err != nil {
 		panic(err)
 	}
 	code := m.Run()
-	_ = os.RemoveAll(state)
+	_ = os.RemoveAll(dir)
 	os.Exit(code)
+}
+
+// startedIn is the folder of the package.
+var startedIn, _ = os.Getwd()
+
+// warmCache is the cache folder of all tests here that ask for no other. The runtime library is
+// in it, for which each run with an empty one would wait.
+var warmCache = sync.OnceValues(func() (string, error) {
+	dir, err := codecache.DefaultDir()
+	if err != nil {
+		return "", err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	c := exec.Command(self, "run", "--plain", "../../fixtures/sincos/model.go")
+	c.Dir = startedIn // a test may have gone elsewhere
+	c.Env = append(os.Environ(), asProgram+"=1", withSource+"=../..")
+	if out, err := c.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return dir, nil
+})
+
+// warm has the runtime library be in the cache folder.
+func warm(t *testing.T) string {
+	t.Helper()
+	dir, err := warmCache()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// freshCache has a test's runs use a cache that holds nothing else.
+func freshCache(t *testing.T) string {
+	t.Helper()
+	from, dir := warm(t), t.TempDir()
+	codecache.Seed(filepath.Join(dir, "tcdbg"), from)
+	t.Setenv("XDG_CACHE_HOME", dir)
+	return dir
 }
 
 // tcdbg prepares a command line, with its runs in state.
@@ -63,6 +110,9 @@ func tcdbg(t *testing.T, state string, args ...string) *exec.Cmd {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
+	}
+	if slices.Contains([]string{"try", "fix", "check"}, args[0]) { // which have caches of their own
+		warm(t)
 	}
 	c := exec.Command(self, args...)
 	c.Env = append(os.Environ(), asProgram+"=1", "XDG_STATE_HOME="+state, "TORCH_LOGS=", "TCDBG_LOGS=")

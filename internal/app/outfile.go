@@ -17,10 +17,10 @@ import (
 
 // outFile is a file while it is written. Nobody finds it under its name before keep.
 type outFile struct {
-	path string   // as the user named it
-	file *os.File // beside path, or path itself where that is a device or a pipe
-	new  string   // name of the file until keep; "": path itself is written
-	over bool     // another file goes
+	path string    // as the user named it
+	file *os.File  // beside path, or path itself where that is a device or a pipe
+	temp *tempFile // the file until keep; nil: path itself is written
+	over bool      // another file goes
 }
 
 // createOut begins a file that is to be at path, in the place of what is there.
@@ -55,21 +55,15 @@ func besideOut(path string, old fs.FileInfo) (*outFile, error) {
 	if old != nil {
 		mode = old.Mode().Perm()
 	}
-	dir, base := filepath.Split(path)
-	for {
-		name := dir + "." + base[:min(len(base), 200)] + "-" + salt()
-		file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, mode)
-		switch {
-		case err == nil:
-			return &outFile{path: path, file: file, new: name, over: old != nil}, nil
-		case errors.Is(err, fs.ErrExist):
-		case errors.Is(err, fs.ErrPermission) && old != nil: // a file that is ours in a folder that is not
-			file, err = os.OpenFile(path, os.O_WRONLY|os.O_TRUNC|syscall.O_NOFOLLOW, 0)
-			return &outFile{path: path, file: file}, err
-		default:
-			return nil, err
-		}
+	temp, err := tempBeside(path, mode)
+	switch {
+	case err == nil:
+		return &outFile{path: path, file: temp.File, temp: temp, over: old != nil}, nil
+	case errors.Is(err, fs.ErrPermission) && old != nil: // a file that is ours in a folder that is not
+		file, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC|syscall.O_NOFOLLOW, 0)
+		return &outFile{path: path, file: file}, err
 	}
+	return nil, err
 }
 
 // Write implements io.Writer. Its errors name the file that the user knows.
@@ -91,14 +85,12 @@ func (o *outFile) keep(err error) error {
 	if cerr := o.file.Close(); err == nil {
 		err = o.worded(cerr)
 	}
-	if o.new == "" {
-		return err
-	}
-	if err == nil {
-		err = o.worded(os.Rename(o.new, o.path))
-	}
-	if err != nil {
-		_ = os.Remove(o.new)
+	switch {
+	case o.temp == nil:
+	case err == nil:
+		err = o.worded(o.temp.name(o.path))
+	default:
+		o.temp.drop()
 	}
 	return err
 }
@@ -131,26 +123,28 @@ func writeText(path, text string) error {
 const maxExports = 1000
 
 // createNew writes a file of the name, or of that with a number, which was not there before,
-// and returns its path.
+// and returns its path. Nobody finds it before it is whole.
 func createNew(dir, name, text string) (string, error) {
+	whole, err := tempBeside(filepath.Join(dir, name), 0o644)
+	if err == nil {
+		defer whole.drop()
+		_, err = whole.WriteString(text)
+		if cerr := whole.Close(); err == nil {
+			err = cerr
+		}
+	}
+	if err != nil {
+		return "", fileError("cannot write", filepath.Join(dir, name), err, "")
+	}
 	ext := filepath.Ext(name)
 	for i := 1; i <= maxExports; i++ {
 		path := filepath.Join(dir, name)
 		if i > 1 {
 			path = filepath.Join(dir, fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, ext), i, ext))
 		}
-		file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o644)
+		err := nameNew(whole.Name(), path, text)
 		if errors.Is(err, fs.ErrExist) {
 			continue
-		}
-		if err == nil {
-			_, err = file.WriteString(text)
-			if cerr := file.Close(); err == nil {
-				err = cerr
-			}
-			if err != nil {
-				_ = os.Remove(path)
-			}
 		}
 		if err != nil {
 			return "", fileError("cannot write", path, err, "")
@@ -158,4 +152,25 @@ func createNew(dir, name, text string) (string, error) {
 		return path, nil
 	}
 	return "", failf(ExitWrite, "cannot write %s: there are %d of that name already", filepath.Join(dir, name), maxExports)
+}
+
+// nameNew gives a file a name that is free. Where the system has no links, the text is written
+// to a file that is made for it.
+func nameNew(whole, path, text string) error {
+	err := os.Link(whole, path)
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(text)
+	if cerr := file.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		_ = os.Remove(path)
+	}
+	return err
 }

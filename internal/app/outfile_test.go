@@ -139,3 +139,67 @@ func TestInitFollowsNoLink(t *testing.T) {
 	}
 	wantText(t, victim, "mine")
 }
+
+// TestKilledWritersAreSwept: what a process leaves that is killed while it writes a report, a
+// fix or a baseline is removed by whoever writes that file next; what one that lives
+// writes, or what is none of ours, is left alone.
+func TestKilledWritersAreSwept(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "model.go")
+	begun := func() *outFile {
+		t.Helper()
+		o, err := createOut(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := o.Write([]byte("half")); err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	living, killed := begun(), begun()
+	for _, f := range []*os.File{killed.file, killed.temp.lock} { // as the system does for a process that is killed
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	foreign := []string{".model.go-abcd", ".other.go.tcdbg-0000", "model.go.tcdbg-0000"}
+	for _, name := range foreign {
+		receivedFile(t, filepath.Join(dir, name), "theirs")
+	}
+	link := filepath.Join(dir, ".model.go.tcdbg-1111")
+	pipe := filepath.Join(dir, ".model.go.tcdbg-2222")
+	if err := errors.Join(os.Symlink(living.temp.Name(), link), syscall.Mkfifo(pipe, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	there := func(want bool, names ...string) {
+		t.Helper()
+		for _, name := range names {
+			if _, err := os.Lstat(name); (err == nil) != want {
+				t.Errorf("%s is there: %v", filepath.Base(name), err == nil)
+			}
+		}
+	}
+	there(true, killed.temp.Name(), living.temp.Name())
+	if err := writeText(path, "new"); err != nil {
+		t.Fatal(err)
+	}
+	there(false, killed.temp.Name())
+	there(true, living.temp.Name(), link, pipe)
+	for _, name := range foreign {
+		wantText(t, filepath.Join(dir, name), "theirs")
+	}
+	if err := living.keep(nil); err != nil {
+		t.Fatal(err)
+	}
+	wantText(t, path, "half")
+	again := begun()
+	for _, f := range []*os.File{again.file, again.temp.lock} {
+		_ = f.Close()
+	}
+	if err := rewriteFile(path, "fixed"); err != nil {
+		t.Fatal(err)
+	}
+	wantText(t, path, "fixed")
+	there(false, again.temp.Name())
+}

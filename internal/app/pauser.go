@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"tcdbg/internal/pyhook"
@@ -24,7 +25,6 @@ import (
 // they connect: the breakpoints and watches that are set.
 type pauser struct {
 	dir      string // of the socket
-	hooks    string // folder of our Python files
 	listener net.Listener
 
 	mu       sync.Mutex
@@ -50,14 +50,11 @@ type hello struct {
 // longestSocket is how long the name of a unix socket may be on every system.
 const longestSocket = 100
 
-// newPauser starts to listen for the program of a run, and gives back its environment. The
-// commands are those that stood in the run before.
-func newPauser(r *Run, env []string, standing []ctl.Command) (*pauser, []string, error) {
-	p := &pauser{hooks: r.file("hooks"), standing: standing}
-	env, err := pyhook.Install(p.hooks, env, "pause")
-	if err != nil {
-		return nil, nil, failf(ExitWrite, "cannot write the files for Python: %v", err)
-	}
+// newPauser starts to listen for a program, and gives back its environment. The commands are
+// those that stood in the run before.
+func newPauser(env []string, standing []ctl.Command) (*pauser, []string, error) {
+	p := &pauser{standing: standing}
+	var err error
 	if p.dir, err = socketFolder(); err == nil {
 		p.listener, err = net.Listen("unix", p.socket())
 	}
@@ -71,6 +68,7 @@ func newPauser(r *Run, env []string, standing []ctl.Command) (*pauser, []string,
 
 // socketFolder is a new folder of mode 0700 whose name is short enough for a socket.
 func socketFolder() (string, error) {
+	sweepSockets(os.TempDir())
 	dir, err := os.MkdirTemp("", "tcdbg-")
 	if err != nil || len(dir)+2 <= longestSocket {
 		return dir, err
@@ -79,7 +77,38 @@ func socketFolder() (string, error) {
 	return os.MkdirTemp("/tmp", "tcdbg-")
 }
 
-func (p *pauser) socket() string { return filepath.Join(p.dir, "s") }
+// sweepSockets removes the folders of viewers that were killed: ours, with a socket alone in
+// each, on which nobody listens.
+func sweepSockets(dir string) {
+	found, _ := filepath.Glob(filepath.Join(dir, "tcdbg-*"))
+	for _, folder := range found {
+		st, err := os.Lstat(folder)
+		if err != nil || !st.IsDir() || st.Mode().Perm() != 0o700 {
+			continue
+		}
+		if sys, ok := st.Sys().(*syscall.Stat_t); !ok || int(sys.Uid) != os.Getuid() {
+			continue
+		}
+		entries, err := os.ReadDir(folder)
+		if err != nil || len(entries) != 1 || entries[0].Name() != socketName || entries[0].Type() != os.ModeSocket {
+			continue
+		}
+		socket := filepath.Join(folder, socketName)
+		conn, err := net.Dial("unix", socket)
+		if err == nil {
+			_ = conn.Close()
+			continue
+		}
+		if errors.Is(err, syscall.ECONNREFUSED) && os.Remove(socket) == nil {
+			_ = os.Remove(folder)
+		}
+	}
+}
+
+// socketName is that of the socket in its folder.
+const socketName = "s"
+
+func (p *pauser) socket() string { return filepath.Join(p.dir, socketName) }
 
 func (p *pauser) accept() {
 	for {
@@ -204,8 +233,7 @@ func (p *pauser) commands() []ctl.Command {
 	return slices.Clone(p.standing)
 }
 
-// close ends the channels, which lets what stands still run on, and removes what was
-// written for the program.
+// close ends the channels, which lets what stands still run on.
 func (p *pauser) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -222,5 +250,4 @@ func (p *pauser) close() {
 	if p.dir != "" {
 		_ = os.RemoveAll(p.dir)
 	}
-	_ = os.RemoveAll(p.hooks)
 }

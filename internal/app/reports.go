@@ -218,7 +218,10 @@ func (s *session) explain(asJSON bool, argv []string) error {
 		return err
 	}
 	st, err := logs.Open([]string{r.file(traceFile)}, logs.Options{})
-	if err != nil {
+	switch {
+	case err != nil && s.code > exitSignal:
+		return nil // it was interrupted before there was a trace
+	case err != nil:
 		return failf(ExitData, "%v", err)
 	}
 	defer st.Close()
@@ -305,6 +308,9 @@ type checkFlags struct {
 	limits          gate.Limits
 	baseline, write string
 	annotate        string
+	numerics        bool
+	try             tryFlags // of --numerics
+	repro           string
 }
 
 func (s *session) checkCommand() *cobra.Command {
@@ -314,13 +320,24 @@ func (s *session) checkCommand() *cobra.Command {
 		Short: "Check a trace or a program against limits or a committed baseline",
 		Long: `Reads a trace, or runs a Go program or (after --) any command, and exits with 1
 when a limit is exceeded or something is found that the baseline does not list.
-Flags may also follow the path; what follows -- belongs to the program.`,
+Flags may also follow the path; what follows -- belongs to the program.
+
+With --numerics it runs the program and holds each compiled graph beside eager execution:
+it exits with 1 where results differ by more than their dtype allows, and says in which
+stage and at which operator they first do (docs/numerics.md).`,
 		Example: `  tcdbg check --max-breaks 0 model.go
   tcdbg check --baseline tcdbg.json --annotate github -- python train.py
-  tcdbg check --write-baseline tcdbg.json last`,
+  tcdbg check --write-baseline tcdbg.json last
+  tcdbg check --numerics --steps 20 -- python train.py`,
 		Args: atLeast(1, "a trace, a model.go, or -- and a command"),
-		RunE: func(c *cobra.Command, args []string) error { return s.check(f, args, c.ArgsLenAtDash() == 0) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if f.numerics {
+				return checkNumerics(s, c, f, args)
+			}
+			return s.check(f, args, c.ArgsLenAtDash() == 0)
+		},
 	}
+	f.numericsFlags(c)
 	c.Flags().IntVar(&f.limits.MaxBreaks, "max-breaks", -1, "graph breaks allowed, each counted once per compile")
 	c.Flags().IntVar(&f.limits.MaxRecompiles, "max-recompiles", -1, "recompiles allowed")
 	c.Flags().IntVar(&f.limits.MaxFailures, "max-failures", -1, "failed compiles allowed")

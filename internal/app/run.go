@@ -23,6 +23,8 @@ type runFlags struct {
 	plain bool
 	logs  string
 	pause bool
+	// record keeps the run, for going back; pause does, too.
+	record bool
 }
 
 // run runs model.go: under the screens where there is a terminal, else with
@@ -33,12 +35,15 @@ func (s *session) run(f runFlags, argv []string) error {
 		return err
 	}
 	plain := f.plain || !s.onTerminal()
+	if plain && f.record {
+		return failf(ExitUsage, "--record is for the screens: where there are none, nothing steps back")
+	}
 	setting, err := s.logSetting(f.logs, plain)
 	if err != nil {
 		return err
 	}
 	if !plain {
-		r, err := newRun("run", program, args, Options{Logs: setting, Pause: f.pause})
+		r, err := newRun("run", program, args, Options{Logs: setting, Pause: f.pause, Record: f.record || f.pause})
 		if err != nil {
 			return err
 		}

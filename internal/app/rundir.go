@@ -69,6 +69,10 @@ type RunInfo struct {
 type Options struct {
 	Logs  string `json:"logs,omitempty"`  // artifacts as text on stderr
 	Pause bool   `json:"pause,omitempty"` // stop at the first safe point
+	// Record keeps what would not be the same if the program ran again, to go back.
+	Record bool `json:"record,omitempty"`
+	// Profile is how many steady steps of a PyTorch program are recorded with its profiler.
+	Profile int `json:"profile,omitempty"`
 	// Trial makes the run a trial of a remedy.
 	Trial *TrialOptions `json:"trial,omitempty"`
 }

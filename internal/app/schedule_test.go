@@ -30,7 +30,7 @@ func main() { fmt.Println(torch.Compile(f)(torch.Ones(8)).Shape()) }
 func TestScheduleOfATrace(t *testing.T) {
 	t.Setenv(asProgram, "1")
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	freshCache(t)
 	r, err := newRun("run", []string{program(t, fusing)}, nil, Options{})
 	if err != nil {
 		t.Fatal(err)

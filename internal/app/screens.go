@@ -15,6 +15,7 @@ import (
 	"github.com/aymanbagabas/go-osc52/v2"
 	tea "github.com/charmbracelet/bubbletea"
 
+	"tcdbg/internal/app/jobs"
 	"tcdbg/logs"
 	"tcdbg/logs/regular"
 	"tcdbg/tui"
@@ -29,6 +30,15 @@ const pollEvery = 80 * time.Millisecond
 
 // runScreens runs the engine under the screens.
 func (s *session) runScreens(r *Run) error {
+	f, err := startRun(r)
+	if err != nil {
+		return err
+	}
+	return s.show(f)
+}
+
+// startRun starts the engine for the screens.
+func startRun(r *Run) (*feed, error) {
 	f := &feed{title: r.Info.title(), root: r.Info.Dir, exportDir: r.Path, files: r.Info.Program}
 	start := func(f *feed, r *Run) error {
 		return f.startChild(r, func(stdin, stdout, stderr *os.File) (*child, error) {
@@ -42,10 +52,7 @@ func (s *session) runScreens(r *Run) error {
 		}
 		return start(f, next)
 	}
-	if err := start(f, r); err != nil {
-		return err
-	}
-	return s.show(f)
+	return f, start(f, r)
 }
 
 // startChild starts a program with its output in the run's files and an empty
@@ -74,7 +81,9 @@ func (f *feed) startChild(r *Run, start func(stdin, stdout, stderr *os.File) (*c
 	f.mu.Unlock()
 	st := &feedState{child: c, run: r, live: true, start: time.Now(), out: openOutput(r, hide)}
 	if err := f.follow(st, []string{r.file(traceFile)}, logs.Options{Follow: true}); err != nil {
-		return err
+		c.signal(syscall.SIGKILL) // nobody would see it
+		_, late := c.wait()
+		return errors.Join(err, late)
 	}
 	f.watch(st)
 	return nil
@@ -84,21 +93,20 @@ func (f *feed) startChild(r *Run, start func(stdin, stdout, stderr *os.File) (*c
 func (s *session) show(f *feed) error {
 	ctx, stop := context.WithCancelCause(context.Background())
 	defer stop(nil)
-	jobs := newJobControl(ctx, s.Stdin)
-	defer jobs.end()
-	go jobs.watch(stop)
+	control := jobs.New(ctx, s.Stdin)
+	defer control.End()
+	go control.Watch(stop)
 	m := tui.New(f, tui.Options{
 		Colour: theme.UseColour(os.Getenv), Mouse: true, Editor: editor(), Poll: pollEvery,
-		Suspend: jobs.suspend, Away: jobs.away,
+		Suspend: control.Suspend, Away: control.Away,
 		Copy: func(text string) error {
 			_, err := osc52.New(text).WriteTo(s.Stdout)
 			return err
 		},
 	})
 	err := tui.Start(ctx, m, tea.WithInput(s.Stdin), tea.WithOutput(s.Stdout), tea.WithoutSignalHandler())
-	st := f.now()
-	st.close()
-	var sig signalled
+	st := f.close()
+	var sig jobs.Signalled
 	if errors.As(context.Cause(ctx), &sig) {
 		s.code = exitSignal + int(sig.Signal)
 		return nil
@@ -108,11 +116,6 @@ func (s *session) show(f *feed) error {
 	}
 	return s.afterShow(f, st)
 }
-
-// signalled is why the screens ended.
-type signalled struct{ syscall.Signal }
-
-func (s signalled) Error() string { return signalName(s.Signal) }
 
 // afterShow takes the program's exit code and says where the run is kept.
 func (s *session) afterShow(f *feed, st *feedState) error {
@@ -128,7 +131,7 @@ func (s *session) afterShow(f *feed, st *feedState) error {
 			fmt.Fprintf(s.Stderr, "tcdbg: %s\n", ended.Crash)
 		}
 	}
-	if st.left && ended == nil {
+	if st.left.Load() && ended == nil {
 		fmt.Fprintf(s.Stderr, "tcdbg: %s keeps running as process %d; tcdbg replay %s shows it, kill %d ends it\n",
 			f.title, st.child.cmd.Process.Pid, st.run.Info.ID, st.child.cmd.Process.Pid)
 		return nil
@@ -169,38 +172,13 @@ func (s *session) replay(fl replayFlags, paths []string) error {
 		}
 		return s.report(reportFlags{format: "text"}, paths)
 	}
-	f := &feed{title: src.title, root: src.root, exportDir: src.export, maps: maps}
-	st := &feedState{run: src.run, start: time.Time{}}
-	if src.run != nil {
-		i := src.run.Info
-		st.out = openOutput(src.run, i.Kind == "exec")
-		if i.State != Running {
-			st.ended = endingIn(&i)
-		}
-		if i.End != nil {
-			st.took = i.End.Sub(i.Start)
-		}
-	}
-	running := src.run != nil && src.run.Info.State == Running
-	o := logs.Options{Follow: fl.follow || running, Empty: src.allSaved()}
-	if running {
-		st.start = src.run.Info.Start
-	}
+	o := logs.Options{Follow: fl.follow, Empty: src.allSaved()}
 	if s.stdinIsTrace(paths) {
 		o.Follow, o.Stdin = true, s.Stdin // the program at its other end may still run
 	}
-	st.live = o.Follow
-	if err := f.follow(st, src.paths, o); err != nil {
+	f, err := src.open(maps, o)
+	if err != nil {
 		return err
-	}
-	if running {
-		f.watchOther(st)
-	}
-	if !o.Follow {
-		if err := src.awaitRecord(st); err != nil {
-			st.close()
-			return err
-		}
 	}
 	if s.stdinIsTrace(paths) {
 		tty, err := os.Open("/dev/tty")
@@ -211,6 +189,40 @@ func (s *session) replay(fl replayFlags, paths []string) error {
 		s.Stdin = tty
 	}
 	return s.show(f)
+}
+
+// open reads the traces for the screens, and what else a saved run has. A run that has not
+// ended is followed.
+func (t *traces) open(maps sourceMap, o logs.Options) (*feed, error) {
+	f := &feed{title: t.title, root: t.root, exportDir: t.export, maps: maps}
+	st := &feedState{run: t.run}
+	running := false
+	if t.run != nil {
+		i := t.run.Info
+		st.out = openOutput(t.run, i.Kind == "exec")
+		if running = i.State == Running; running {
+			st.start, o.Follow = i.Start, true
+		} else {
+			st.ended = endingIn(&i)
+		}
+		if i.End != nil {
+			st.took = i.End.Sub(i.Start)
+		}
+	}
+	st.live = o.Follow
+	if err := f.follow(st, t.paths, o); err != nil {
+		return nil, err
+	}
+	if running {
+		f.watchOther(st)
+	}
+	if !o.Follow {
+		if err := t.awaitRecord(st); err != nil {
+			st.close()
+			return nil, err
+		}
+	}
+	return f, nil
 }
 
 // endingIn is how a saved run ended.

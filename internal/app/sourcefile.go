@@ -143,11 +143,10 @@ func replaceable(path string, st os.FileInfo) bool {
 }
 
 func replaceFile(path, text string, st os.FileInfo) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	tmp, err := tempBeside(path, 0o600)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(tmp.Name()) }() // gone already where the rename worked
 	_, err = tmp.WriteString(text)
 	if err == nil {
 		err = tmp.Chmod(st.Mode().Perm())
@@ -158,10 +157,11 @@ func replaceFile(path, text string, st os.FileInfo) error {
 	if cerr := tmp.Close(); err == nil {
 		err = cerr
 	}
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
+	if err != nil {
+		tmp.drop()
+		return err
 	}
-	if err == nil {
+	if err = tmp.name(path); err == nil {
 		syncFolder(filepath.Dir(path))
 	}
 	return err

@@ -25,6 +25,10 @@ type TrialOptions struct {
 	Overlay  map[string]string `json:"overlay,omitempty"` // files, and the file with the text that is loaded for each
 	Switches []remedy.Switch   `json:"switches,omitempty"`
 	Steps    int               `json:"steps,omitempty"` // outermost calls after which the program ends, 0: never
+	// Numerics compares what is compiled with eager execution.
+	Numerics *NumericsOptions `json:"numerics,omitempty"`
+	// Compile is off where nothing is to be compiled.
+	Compile string `json:"compile,omitempty"`
 }
 
 // overlay reads the texts of a trial's files.
@@ -49,6 +53,9 @@ type engineTrial struct {
 	writer *results.Writer
 	once   sync.Once
 	quit   func(code int)
+
+	mu      sync.Mutex
+	threads map[*host.Thread]int // goroutines that have called, numbered as they came
 }
 
 // startTrial begins to write results; nil where the run is no trial.
@@ -68,7 +75,7 @@ func (e *engineTrial) configure(c *tracer.Config) {
 	if e == nil {
 		return
 	}
-	v := &tracer.Override{}
+	v := &tracer.Override{Off: e.opts.Compile == compileOff}
 	for _, s := range e.opts.Switches {
 		switch s.Name {
 		case "dynamic":
@@ -87,7 +94,7 @@ func (e *engineTrial) configure(c *tracer.Config) {
 		}
 		e.writer.Applied(s.String())
 	}
-	c.Override, c.Called = v, e.called
+	c.Override, c.Called, c.Graded, c.Recording = v, e.called, e.graded, e.writer.Recording
 	c.Marked = func(m tracer.Mark) {
 		e.writer.Applied(fmt.Sprintf("mark_dynamic=%s:%s:%d", m.Function, m.Name, m.Dim))
 	}
@@ -102,7 +109,9 @@ func (e *engineTrial) attach(in *host.Interp) {
 
 // called writes one call.
 func (e *engineTrial) called(c *tracer.Call) {
-	call := results.Call{Function: c.Function, Nanos: c.Took.Nanoseconds(), Compiled: c.Compiled, Unused: c.Unused}
+	call := results.Call{
+		Thread: e.thread(c.Thread), Function: c.Function, Nanos: c.Took.Nanoseconds(), Compiled: c.Compiled, Unused: c.Unused,
+	}
 	if c.Raised {
 		call.Raised = "a panic"
 	}
@@ -115,11 +124,51 @@ func (e *engineTrial) called(c *tracer.Call) {
 		}
 		call.Out = append(call.Out, leaf)
 	}
-	n := e.writer.Call(call, func(i int) results.Values { return valuesOf(c.Results[i].Value.(*torch.Tensor)) })
+	call.StateFull = c.More
+	for _, s := range c.State {
+		call.State = append(call.State, leafOf(s, s.Wrote || s.Tensor.Numel() <= results.MaxSmall))
+	}
+	n := e.writer.Call(
+		call, func(i int) results.Values { return valuesOf(c.Results[i].Value.(*torch.Tensor)) },
+		func(i int) results.Values { return valuesOf(c.State[i].Tensor) },
+	)
 	if e.opts.Steps > 0 && n >= e.opts.Steps {
 		e.end(true)
 		e.quit(0)
 	}
+}
+
+// graded writes the gradients of a backward pass.
+func (e *engineTrial) graded(g *tracer.Graded) {
+	list := results.Grads{Unnamed: g.Unnamed, Full: len(g.Leaves) > results.MaxState}
+	g.Leaves = g.Leaves[:min(len(g.Leaves), results.MaxState)]
+	for _, l := range g.Leaves {
+		list.Leaves = append(list.Leaves, leafOf(l, true))
+	}
+	e.writer.Grads(list, func(i int) results.Values { return valuesOf(g.Leaves[i].Tensor) })
+}
+
+// leafOf describes a tensor; numbers says that its numbers are written, too.
+func leafOf(s tracer.StateLeaf, numbers bool) results.Leaf {
+	return results.Leaf{
+		Path: s.Path, Dtype: s.Tensor.DType().Name(), Shape: s.Tensor.Shape(), Wrote: s.Wrote, Bare: !numbers,
+		Param: s.Tensor.RequiresGrad() && s.Tensor.IsLeaf(), Grad: s.Grad,
+	}
+}
+
+// thread is the number of a goroutine.
+func (e *engineTrial) thread(th *host.Thread) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	n, ok := e.threads[th]
+	if !ok {
+		if e.threads == nil {
+			e.threads = map[*host.Thread]int{}
+		}
+		n = len(e.threads)
+		e.threads[th] = n
+	}
+	return n
 }
 
 // valuesOf reads the numbers of a tensor.

@@ -22,14 +22,19 @@ type pythonTrial struct {
 const (
 	hookFolder  = "hook"
 	trialConfig = "hook/trial.json"
+
+	numericsConfig = "hook/numerics.json"
 )
 
 func (p *trialProgram) startPython(r *Run, files [3]*os.File) (*child, error) {
-	env, err := pyhook.Install(r.file(hookFolder), trialEnv(r, p.cache(), os.Environ()), "trial")
+	o, modules := r.Info.Engine.Trial, []string{"trial"}
+	if o.Numerics != nil {
+		modules = append(modules, "numerics")
+	}
+	env, err := pyhook.Install(r.file(hookFolder), trialEnv(r, p.cache(), os.Environ()), modules...)
 	if err != nil {
 		return nil, err
 	}
-	o := r.Info.Engine.Trial
 	text, err := json.Marshal(pythonTrial{o, o.Switches})
 	if err == nil {
 		err = os.WriteFile(r.file(trialConfig), text, 0o600)
@@ -37,7 +42,17 @@ func (p *trialProgram) startPython(r *Run, files [3]*os.File) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	return startForeignIn(r, p.dir, p.argv, append(env, "TCDBG_TRIAL="+r.file(trialConfig)), files, true)
+	env = append(env, "TCDBG_TRIAL="+r.file(trialConfig))
+	if o.Numerics != nil {
+		if text, err = json.Marshal(o.Numerics); err == nil {
+			err = os.WriteFile(r.file(numericsConfig), text, 0o600)
+		}
+		if err != nil {
+			return nil, err
+		}
+		env = append(env, "TCDBG_NUMERICS="+r.file(numericsConfig))
+	}
+	return startForeignIn(r, p.dir, p.argv, env, files, true)
 }
 
 // trialEnv is the environment of a trial: the trace in its folder, and a cache that the

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"tcdbg/backends/codecache"
 	"tcdbg/explain"
 	"tcdbg/explain/fold"
 	"tcdbg/explain/remedy"
@@ -33,10 +34,14 @@ type trialProgram struct {
 	argv  []string // of tcdbg exec: the command
 	dir   string   // where it runs
 	home  string   // folder for the folders of trials
+	held  *os.File // the run's folder, locked as long as its program is tried
 	steps int
 	limit time.Duration
-	read  func(file string) ([]string, error) // a source file as the run read it
-	path  func(file string) string            // where it is
+	// Of the next run: what it compares, and what it compiles.
+	numerics *NumericsOptions
+	compile  string
+	read     func(file string) ([]string, error) // a source file as the run read it
+	path     func(file string) string            // where it is
 }
 
 // trialParts are what only a trial has in its folder.
@@ -50,6 +55,50 @@ func (p *trialProgram) cache() string { return filepath.Join(filepath.Dir(p.home
 
 // sharedCache is its name in the run folder.
 const sharedCache = "trial-cache"
+
+// in says in whose run folder the trials are made. What others have left there, or in other
+// runs, that were killed while they tried is removed.
+func (p *trialProgram) in(run string) {
+	sweepTrials(filepath.Dir(run))
+	p.home = filepath.Join(run, trialFolders)
+	var err error
+	if p.held, err = os.Open(run); err == nil {
+		_ = syscall.Flock(int(p.held.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) // without locks nothing is swept either
+	}
+}
+
+// out ends in.
+func (p *trialProgram) out() {
+	if p.held != nil {
+		_ = p.held.Close()
+	}
+}
+
+// sweepTrials removes what is only there during trials from the folders of runs in which
+// nobody tries anything.
+func sweepTrials(runs string) {
+	folders, err := os.ReadDir(runs)
+	if err != nil {
+		return
+	}
+	for _, folder := range folders {
+		for _, name := range append([]string{trialFolders, sharedCache}, trialParts...) {
+			run := filepath.Join(runs, folder.Name())
+			if _, err := os.Lstat(filepath.Join(run, name)); err == nil && nobodyTries(run) {
+				_ = os.RemoveAll(filepath.Join(run, name))
+			}
+		}
+	}
+}
+
+func nobodyTries(run string) bool {
+	dir, err := os.Open(run)
+	if err != nil {
+		return false
+	}
+	defer dir.Close()
+	return syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
+}
 
 // outcome is one run of a trial.
 type outcome struct {
@@ -101,7 +150,7 @@ func (p *trialProgram) run(ctx context.Context, remedies []*remedy.Remedy) (*out
 
 // prepare writes the texts of changed files and the options of the trial.
 func (p *trialProgram) prepare(r *Run, remedies []*remedy.Remedy) error {
-	t := &TrialOptions{Results: r.file("results"), Steps: p.steps, Overlay: map[string]string{}}
+	t := &TrialOptions{Results: r.file("results"), Steps: p.steps, Overlay: map[string]string{}, Numerics: p.numerics, Compile: p.compile}
 	for _, name := range trialParts[:3] { // the last one is made with what is in it
 		if err := os.Mkdir(r.file(name), 0o700); err != nil {
 			return err
@@ -193,12 +242,28 @@ func (p *trialProgram) start(r *Run, files [3]*os.File) (*child, error) {
 	if !p.inGo {
 		return p.startPython(r, files)
 	}
+	// What is compiled is compiled from the start, as in the run that it is compared with. The
+	// runtime library is no part of that.
+	if from, err := codecache.DefaultDir(); err == nil {
+		codecache.Seed(filepath.Join(r.file("cache"), "tcdbg"), from)
+	}
 	env := append(os.Environ(), "XDG_CACHE_HOME="+r.file("cache"))
 	return startEngineIn(r, p.dir, env, files[0], files[1], files[2], true)
 }
 
-// maxCompared is how much of standard output is compared.
+// maxCompared is how much of standard output and of standard error is compared.
 const maxCompared = 1 << 20
+
+// begins reads the beginning of a file; cut says that there is more.
+func begins(name string) (text string, cut bool, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", false, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxCompared+1))
+	return string(b[:min(len(b), maxCompared)]), len(b) > maxCompared, err
+}
 
 // collect reads what an ended trial left.
 func (p *trialProgram) collect(r *Run, o *outcome, e ending) error {
@@ -206,17 +271,13 @@ func (p *trialProgram) collect(r *Run, o *outcome, e ending) error {
 	if err != nil {
 		return err
 	}
-	out, err := os.Open(r.file(stdoutFile))
-	if err != nil {
+	if t.Output, t.Long, err = begins(r.file(stdoutFile)); err != nil {
 		return err
 	}
-	defer out.Close()
-	text, err := io.ReadAll(io.LimitReader(out, maxCompared+1))
-	if err != nil {
+	if t.Errors, t.ErrorsCut, err = begins(r.file(stderrFile)); err != nil {
 		return err
 	}
-	t.Long = len(text) > maxCompared
-	t.Output = string(text[:min(len(text), maxCompared)])
+	t.Errors = results.Programs(t.Errors)
 	o.results = t
 	var exit *int
 	if o.state == remedy.Done {

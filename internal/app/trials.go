@@ -78,6 +78,16 @@ func (t *trials) change(f func(l *remedy.Ledger)) {
 	t.version++
 }
 
+// begin says that trials run from now on, the first that of m; false where some run already.
+func (t *trials) begin(m *remedy.Remedy) (begins bool) {
+	t.change(func(l *remedy.Ledger) {
+		if begins = l.Running == nil; begins {
+			l.Running = &remedy.Progress{What: m.ID}
+		}
+	})
+	return begins
+}
+
 // save keeps the ledger in the run folder.
 func (t *trials) save() error {
 	if t.file == "" {
@@ -176,6 +186,7 @@ func (t *trials) close() {
 	t.busy.Lock() // never given back: nothing is tried any more
 	t.base.discard()
 	_ = os.RemoveAll(t.prog.cache()) // ours, in the run's own folder
+	t.prog.out()
 }
 
 // progress tells what runs now.
@@ -216,7 +227,7 @@ func (t *trials) baseline(ctx context.Context, of int) error {
 func (t *trials) unusable(o *outcome) string {
 	switch {
 	case o.state == remedy.TimedOut:
-		return o.reason + "; --max-time gives it more, --steps ends it after so many calls"
+		return strings.TrimPrefix(o.reason, "it ") + "; --max-time gives it more, --steps ends it after so many calls"
 	case o.state != remedy.Done:
 		return "was " + o.reason
 	case len(o.results.Processes) == 0:
@@ -259,46 +270,54 @@ func (t *trials) one(ctx context.Context, list []*remedy.Remedy, n, of int) (*re
 	if trial.Compared, err = results.Compare(t.base.results, o.results, quieter); err != nil {
 		return nil, err
 	}
+	sameExit := *o.measured.Exit == *t.base.measured.Exit
+	if !trial.Compared.Equal && sameExit {
+		if err := t.control(ctx); err != nil {
+			return nil, err
+		}
+		if trial.Compared, err = results.Compare(t.base.results, o.results, quieter); err != nil { // it may be noisy
+			return nil, err
+		}
+	}
 	trial.Verdict = remedy.Judge(t.base.measured, o.measured, trial.Compared)
-	if *o.measured.Exit != *t.base.measured.Exit {
+	if !sameExit {
 		trial.Reason = o.lastWords()
 	} else if idle := o.results.Took(switches); idle != "" {
 		trial.Verdict = remedy.Verdict{Why: idle}
 	}
-	if !trial.Compared.Equal && *o.measured.Exit == *t.base.measured.Exit {
-		return trial, t.control(ctx, trial, quieter)
+	if l, _ := t.Ledger(); l.Unstable != "" && !trial.Compared.Equal && sameExit {
+		trial.Verdict = remedy.Verdict{Why: "nothing can be said: the program's results differ from run to run without any change (" +
+			l.Unstable + ")"}
 	}
 	return trial, nil
 }
 
 // control runs the baseline a second time when a trial's results differ for the first
-// time: a program whose results differ from run to run refutes no remedy.
-func (t *trials) control(ctx context.Context, trial *remedy.Trial, quieter bool) error {
-	if !t.checked {
-		t.progress("baseline, again: are its results the same each time?", 0, 0)
-		o, err := t.prog.run(ctx, nil)
-		if err != nil {
-			return err
-		}
-		defer o.discard()
-		if o.state != remedy.Done {
-			return nil
-		}
-		c, err := results.Compare(t.base.results, o.results, false)
-		if err != nil {
-			return err
-		}
-		t.checked = true
-		if !c.Equal {
-			t.change(func(l *remedy.Ledger) { l.Unstable = c.First })
-		}
+// time: a program whose results differ from run to run refutes no remedy. Of one that differs in
+// standard error alone that is not compared any more.
+func (t *trials) control(ctx context.Context) error {
+	if t.checked {
+		return nil
 	}
-	t.mu.Lock()
-	unstable := t.ledger.Unstable
-	t.mu.Unlock()
-	if unstable != "" {
-		trial.Verdict = remedy.Verdict{Why: "nothing can be said: the program's results differ from run to run without any change (" +
-			unstable + ")"}
+	t.progress("baseline, again: are its results the same each time?", 0, 0)
+	o, err := t.prog.run(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer o.discard()
+	if o.state != remedy.Done {
+		return nil
+	}
+	c, err := results.Compare(t.base.results, o.results, false)
+	if err != nil {
+		return err
+	}
+	t.checked = true
+	switch {
+	case c.OnlyErrors:
+		t.base.results.Noisy = true
+	case !c.Equal:
+		t.change(func(l *remedy.Ledger) { l.Unstable = c.First })
 	}
 	return nil
 }

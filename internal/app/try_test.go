@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -143,6 +144,7 @@ const counting = `import (
 	"time"
 
 	"tcdbg/torch"
+	"tcdbg/torch/kw"
 )
 
 var said bytes.Buffer
@@ -155,7 +157,7 @@ func f(x *torch.Tensor) *torch.Tensor {
 
 func main() {
 	log.SetOutput(&said)
-	_, _ = os.Exit, time.Second
+	_, _, _ = os.Exit, time.Second, kw.Name
 	g := torch.Compile(f)
 	for range 3 {
 		fmt.Println(g(torch.Ones(3)))
@@ -173,6 +175,17 @@ func TestTryRefutes(t *testing.T) {
 		"value": {
 			`_ = fmt.Sprint(g(torch.Full([]int{2}, float64(said.Len()))))`,
 			"the results differ: call 4 of f, output[0] is 1, and without the remedy 0.", "done",
+		},
+		"gradient": {
+			`w := torch.Full([]int{2}, 3.0, kw.RequiresGrad(true)); g(w).Sum().Mul(1+said.Len()).Backward()`,
+			"the results differ: after call 4 the gradient of x[0] is", "done",
+		},
+		"argument": {
+			`b := torch.Zeros(2, 2); torch.Compile(func(b *torch.Tensor, n int) { b.Add_(n) })(b, said.Len())`,
+			"the results differ: call 4 of main.func1, b[0, 0] is 0, and without the remedy ", "done",
+		},
+		"standard error": {
+			`fmt.Fprintln(os.Stderr, "logged", said.Len())`, `the results differ: line 1 of standard error is "logged 0"`, "done",
 		},
 		"endless": {`for said.Len() == 0 { time.Sleep(time.Millisecond) }`, "it had not ended after 8s", "time limit"},
 	} {
@@ -264,29 +277,64 @@ func TestCancelTrial(t *testing.T) {
 	nothingLeft(t, state)
 }
 
-// Interrupted before anything was tried, try ends as a program that was interrupted, and
-// leaves nothing.
-func TestInterruptedTry(t *testing.T) {
-	state := t.TempDir()
-	path := program(t, `import ("fmt"; "os"; "time"; "tcdbg/torch")
+// sleeps is a program that says that it has begun and does not end.
+const sleeps = `import ("fmt"; "os"; "time"; "tcdbg/torch")
 func f(x *torch.Tensor) *torch.Tensor { return x.Sin() }
 func main() {
 	fmt.Println(torch.Compile(f)(torch.Ones(2)))
 	_ = os.WriteFile(os.Args[1], nil, 0o644)
 	time.Sleep(time.Hour)
-}`)
+}`
+
+// tryThatRuns starts to try a program, which has begun when it returns.
+func tryThatRuns(t *testing.T, state string) *exec.Cmd {
+	t.Helper()
 	begun := filepath.Join(t.TempDir(), "begun")
-	c := tcdbg(t, state, "try", path, begun)
+	c := tcdbg(t, state, "try", program(t, sleeps), begun)
 	c.Env = append(c.Env, "TCDBG_BACKEND=eager")
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
 	for {
 		if _, err := os.Stat(begun); err == nil {
-			break
+			return c
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
+}
+
+// TestKilledTry: what is left in the run folder where tcdbg is killed while it tries is
+// removed by the next trial of any program, but not while it tries.
+func TestKilledTry(t *testing.T) {
+	state := t.TempDir()
+	c := tryThatRuns(t, state)
+	r := lastRun(t, state)
+	sweepTrials(filepath.Dir(r.Path))
+	if _, err := os.Stat(r.file(trialParts[0])); err != nil {
+		t.Errorf("a trial that runs has lost its folder: %v", err)
+	}
+	if err := errors.Join(c.Process.Kill(), os.MkdirAll(filepath.Join(r.file(trialFolders), "x"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Wait()
+	if _, err := os.Stat(r.file(trialParts[0])); err != nil {
+		t.Fatalf("nothing is left that could be swept: %v", err)
+	}
+	if out := run(t, tcdbg(t, state, "try", "--", "true")); out.code == ExitUsage {
+		t.Errorf("%+v", out)
+	}
+	for _, name := range append([]string{trialFolders, sharedCache}, trialParts...) {
+		if _, err := os.Stat(r.file(name)); !os.IsNotExist(err) {
+			t.Errorf("%s is left in the run folder (%v)", name, err)
+		}
+	}
+}
+
+// Interrupted before anything was tried, try ends as a program that was interrupted, and
+// leaves nothing.
+func TestInterruptedTry(t *testing.T) {
+	state := t.TempDir()
+	c := tryThatRuns(t, state)
 	if err := c.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}

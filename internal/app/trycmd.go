@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -102,7 +101,7 @@ func trialProgramOf(f tryFlags, args []string, command bool) (*trialProgram, *Ru
 	if err != nil {
 		return nil, nil, err
 	}
-	p.home = filepath.Join(r.Path, trialFolders)
+	p.in(r.Path)
 	files := &feed{root: dir}
 	p.read, p.path = files.Source, files.Path
 	return p, r, nil
@@ -201,14 +200,9 @@ func (p *trialProgram) report(r *Run) (*explain.Report, error) {
 func chosen(f tryFlags, l *remedy.Ledger) ([]*remedy.Remedy, error) {
 	var out []*remedy.Remedy
 	for _, id := range f.only {
-		m, err := remedy.Named(l.Remedies, id)
+		m, err := remedy.Asked(l.Remedies, id, l.Go)
 		if err != nil {
 			return nil, failf(ExitUsage, "--only: %v", err)
-		}
-		for _, sw := range m.Switches {
-			if l.Go && !sw.ForGo() {
-				return nil, failf(ExitUsage, "--only: %s is a switch of PyTorch, which tcdbg's own compiler does not have", sw)
-			}
 		}
 		out = append(out, m)
 	}

@@ -162,6 +162,65 @@ sys.exit(0 if Count.n else 3)
 	}
 }
 
+// A remedy that changes a gradient alone, a tensor that a compiled function writes, a buffer of a
+// module, or standard error is refuted, and the first difference is named.
+func TestTryPythonComparesAll(t *testing.T) {
+	python := pythonWithTorch(t)
+	for name, c := range map[string]struct{ what, why string }{
+		"gradient": {
+			"m = torch.nn.Linear(2, 1)\nc = torch.compile(m, backend='aot_eager')\n" +
+				"(c(torch.ones(1, 2)) * (1.0 + Count.n)).sum().backward()",
+			"after call 5 the gradient of self.bias[0] is 1, and without the remedy 29",
+		},
+		"torch.autograd.grad": {
+			"w = torch.ones(2, requires_grad=True)\ng = torch.autograd.grad((w * (1.0 + Count.n)).sum(), w)",
+			"after call 4 the gradient of result 0 of torch.autograd.grad[0] is 1",
+		},
+		"argument": {
+			"def adds(buf, k): buf.add_(k)\nb = torch.zeros(2, 2)\ntorch.compile(adds, backend='eager')(b, 1.0 * Count.n)",
+			"call 5 of adds, buf[0, 0] is 0, and without the remedy 28 after it was written",
+		},
+		"buffer": {
+			"class Adds(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n" +
+				"        self.register_buffer('total', torch.zeros(2))\n    def forward(self, k): self.total.add_(k)\n" +
+				"torch.compile(Adds(), backend='eager')(1.0 * Count.n)",
+			"self.total[0] is 0, and without the remedy 28 after it was written",
+		},
+		"standard error": {
+			"sys.stderr.write('%d\\n' % Count.n)", `line 1 of standard error is "0", which is not there without the remedy`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pythonProgram(t, map[string]string{"main.py": `import sys
+import torch
+
+class Count:
+    n = 0
+    def write(self, text): Count.n += len(text)
+    def flush(self): pass
+
+def f(x):
+    y = x.sin()
+    print("inside")
+    return y.cos()
+
+g = torch.compile(f, backend="eager")
+sys.stdout = Count()
+for i in range(4):
+    g(torch.ones(3))
+` + c.what + "\n"})
+			l := tried(t, t.TempDir(), ExitFound, "--only", "patch:GB0059@main.py:11", "--", python, "main.py")
+			trial := l.Trials[0]
+			if l := strings.Join(trial.Compared.Limits, "; "); strings.Contains(l, "gradients") { // as those of a trace are
+				t.Errorf("not compared: %s", l)
+			}
+			if v := trial.Verdict; v.Proven || !strings.Contains(v.Why, c.why) {
+				t.Errorf("%+v, limits %q", v, trial.Compared.Limits)
+			}
+		})
+	}
+}
+
 // A trial ends with tcdbg, also where that is killed.
 func TestKilledTrialEnds(t *testing.T) {
 	python := pythonWithTorch(t)

@@ -25,20 +25,25 @@ func (f *feed) Watch(on bool) error {
 	f.mu.Lock()
 	was := f.watched
 	f.watched = on
+	if on && !was {
+		f.watches++
+	}
+	n := f.watches
 	f.mu.Unlock()
 	if on && !was {
 		seen := stamps(f.files)
-		f.guard(func() { f.watchFiles(seen) })
+		f.guard(func() { f.watchFiles(n, seen) })
 	}
 	return nil
 }
 
-// watchFiles runs the program again whenever its files change.
-func (f *feed) watchFiles(seen string) {
+// watchFiles runs the program again whenever its files change, until watching ends or is
+// begun another time.
+func (f *feed) watchFiles(n int, seen string) {
 	for {
 		time.Sleep(watchEvery)
 		f.mu.Lock()
-		on := f.watched
+		on := f.watched && n == f.watches
 		f.mu.Unlock()
 		if !on {
 			return
@@ -48,7 +53,9 @@ func (f *feed) watchFiles(seen string) {
 			continue
 		}
 		seen = now
-		if err := f.Rerun(); err != nil {
+		if err := f.Rerun(); errors.Is(err, errClosed) {
+			return
+		} else if err != nil {
 			f.fail(err)
 			return
 		}

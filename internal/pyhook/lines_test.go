@@ -339,3 +339,39 @@ print(len(f(Raises(), Loops(), Long(), list(range(1000)), deep)))
 		t.Errorf("printed %q", out)
 	}
 }
+
+// A step over a call of much code is not stopped in it, and not held up at each of its lines: a frame
+// that only the step asks for is not looked at line by line.
+func TestStepsPassCalls(t *testing.T) {
+	p := python(t, "sys")
+	v := start(t, p, `import sys
+def back(n):
+    return 0 if n == 0 else back(n - 1)
+def watched():
+    return "watched" if "local" in repr(sys._getframe(1).f_trace) else "not watched"
+def much():
+    seen = watched()
+    total = back(20)
+    return seen
+def outer():
+    a = much()
+    b = 2
+    return a
+print(outer())
+print(outer())
+`, brk(1, "program.py:14"))
+	s := v.stop()
+	v.send(ctl.Command{Verb: ctl.Clear, Point: 1})
+	s = v.step(s, "into")
+	if s.Where.Line != 11 {
+		t.Fatalf("%+v", s)
+	}
+	if s = v.step(s, "line"); s.Where.Line != 12 || local(t, s, 0, "a").Text != "'not watched'" {
+		t.Errorf("%+v", s)
+	}
+	if s = v.step(s, "out"); s.Where.Line != 14 && s.Where.Line != 15 {
+		t.Errorf("%+v", s)
+	}
+	v.goOn(s)
+	v.end(0)
+}

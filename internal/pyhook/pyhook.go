@@ -28,6 +28,9 @@ const (
 // PauseVar names the unix socket of the viewer to the module pause.
 const PauseVar = "TCDBG_PAUSE"
 
+// ProfileVar tells the module profile how many steps it is to record.
+const ProfileVar = "TCDBG_PROFILE"
+
 // Install writes our Python files into dir, which must not exist yet, and returns env
 // with what makes a Python program, and the processes that it starts, load the modules.
 // What an outer run put into env is taken out. The program's records go to the folder that
@@ -78,7 +81,7 @@ func environment(dir string, env, modules []string) []string {
 	var outer, trace string
 	for _, e := range env {
 		switch name, value, _ := strings.Cut(e, "="); name {
-		case hooksVar, traceVar, PauseVar:
+		case hooksVar, traceVar, PauseVar, ProfileVar:
 		case dirVar:
 			outer = value
 		case "PYTHONPATH":

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -228,5 +229,29 @@ func TestEnvironment(t *testing.T) {
 	}
 	if _, err := Install(filepath.Join(t.TempDir(), "a:b"), nil); err == nil {
 		t.Error("a folder that PYTHONPATH cannot name was taken")
+	}
+}
+
+// What a program can see of us is what docs/stops.md lists, and nothing more: not on sys.path, in the
+// hooks of errors and warnings, as a tracer, or as a sitecustomize that it does not have.
+func TestWhatAProgramSees(t *testing.T) {
+	p := python(t, "sys")
+	const program = `
+import os, sys, threading, warnings
+print(sys.path, sys.excepthook, sys.unraisablehook is sys.__unraisablehook__, sys.displayhook is sys.__displayhook__)
+print(threading.excepthook is threading.__excepthook__, warnings.filters, sys.gettrace(), sys.getprofile(), sys.flags)
+print([m for m in sys.modules if m.startswith("sitecustomize")], [f for f in sys.path_hooks], __import__("signal").getsignal(2))
+try:
+    import sitecustomize
+except ImportError as e:
+    print(e, e.name)
+print([m for m in sys.modules if "tcdbg" in m and not m.startswith("tcdbg_hooks")])
+`
+	stable := regexp.MustCompile(`0x[0-9a-f]+`)
+	_, trace := folders(t)
+	want := stable.ReplaceAllString(runPython(t, p, env(trace), "-c", program), "")
+	v := startModules(t, []string{"pause", "profile", "calls"}, nil, nil, p, "-c", program)
+	if got := stable.ReplaceAllString(v.end(0), ""); got != want {
+		t.Errorf("it sees\n%swithout us\n%s", got, want)
 	}
 }

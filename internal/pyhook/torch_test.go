@@ -93,6 +93,12 @@ func TestCompilerStops(t *testing.T) {
 	}
 	v.goOn(s)
 
+	s = v.stop() // the second call, which compiled code would serve
+	if s.Point != 3 || s.Kind != logs.StopLine || s.Compile != "" || !strings.Contains(s.Why, "this call of bar runs eagerly") {
+		t.Errorf("%+v", s)
+	}
+	v.goOn(s)
+
 	s = v.stop() // of bar; the rest of it misses later, where k is no local
 	if s.Point != 2 || s.Kind != logs.StopRecompile || s.Compiled != "bar" ||
 		!slices.Equal(local(t, s, 0, "x").Tensor.Shape, []string{"4"}) {
@@ -117,7 +123,7 @@ func TestCompilerStops(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	v.goOn(s)
-	if s = v.stop(); s.Point != 2 || !strings.Contains(s.Why, "NameError") { // the rest of bar has no k: that is said
+	if s = v.stop(); s.Point != 2 || !strings.Contains(s.Why, "k is not among the variables that Dynamo keeps") { // for the rest of bar
 		t.Errorf("%+v", s)
 	}
 	v.goOn(s)
@@ -353,5 +359,94 @@ func writeFile(t *testing.T, name, text string) {
 	t.Helper()
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Of a function's rest after a break the locals are the user's own, not what Dynamo adds.
+func TestLocalsOfTheRest(t *testing.T) {
+	p := python(t, "torch")
+	v := start(t, p, `import torch
+@torch.compile(backend="eager")
+def f(x, items):
+    a = x + 1
+    print("break")
+    b = a + len(items)
+    return b
+f(torch.ones(2), [1])
+`, brk(1, "program.py:7"))
+	s := v.stop()
+	var names []string
+	for _, list := range [][]logs.Value{s.Stack[0].Locals, s.Symbolic} {
+		for _, l := range list {
+			names = append(names, l.Name)
+		}
+	}
+	if want := []string{"a", "b", "a", "b"}; !slices.Equal(slices.DeleteFunc(names, func(n string) bool { return n == "items" }), want) {
+		t.Errorf("%q", names)
+	}
+	v.goOn(s)
+	v.end(0)
+}
+
+// A step from a line that Dynamo traces goes to the next one that it traces, and out of the function,
+// not into what the compiler itself calls: code that a library has written, or the user's backend.
+func TestStepsOfATrace(t *testing.T) {
+	p := python(t, "torch")
+	v := start(t, p, `import torch
+def backend(gm, inputs):
+    n = len(inputs)
+    return gm.forward
+@torch.compile(backend=backend)
+def f(x, net):
+    a = net(x)
+    b = a.squeeze(1) - x.sum()
+    return b
+net = torch.nn.Linear(2, 1)
+y = f(torch.ones(3, 2), net)
+print("done")
+`, brk(1, "program.py:7"))
+	s := v.stop()
+	for _, line := range []int{8, 9} {
+		if s = v.step(s, "line"); s.Where.Line != line || s.Compile != "0/0" {
+			t.Errorf("%+v, want line %d of the trace", s, line)
+		}
+	}
+	if s = v.step(s, "line"); s.Where.Line != 12 {
+		t.Errorf("%+v", s)
+	}
+	v.goOn(s)
+	if got := v.end(0); got != "done\n" {
+		t.Errorf("printed %q", got)
+	}
+}
+
+// The first Inf of a backward graph, which the forward one does not have, is found where backward is
+// called; gradients that were given an Inf are not blamed.
+func TestFirstInfOfABackward(t *testing.T) {
+	p := python(t, "torch")
+	v := start(t, p, `import torch
+@torch.compile(backend="aot_eager")
+def root(x):
+    return x.sqrt()
+@torch.compile(backend="aot_eager")
+def twice(x):
+    return x * 2
+for x in (torch.ones(3), torch.tensor([1.0, 0.0, 4.0])):
+    w = x.clone().requires_grad_()
+    loss = root(twice(w)).sum()
+    loss.backward()
+print(w.grad)
+`, brk(1, "nan"))
+	s := v.stop()
+	if s.Kind != logs.StopNaN || s.Where.Line != 11 || !strings.Contains(s.Reason, "gradient 0 of the backward graph of compiled_fn") ||
+		!strings.Contains(s.Reason, "has Inf, and no gradient that it was given has") {
+		t.Errorf("%+v", s)
+	}
+	if d := s.Deciding; d == nil || d.Tensor.Inf != 1 || d.Tensor.First[1] != "inf" {
+		t.Errorf("%+v", d)
+	}
+	v.goOn(s)
+	if out := v.end(0); !strings.Contains(out, "inf") {
+		t.Errorf("printed %q", out)
 	}
 }

@@ -38,6 +38,7 @@ type viewer struct {
 	states  []logs.State
 	points  []logs.Point
 	answers []logs.Answer
+	calls   string
 	taken   int // stops that the test has seen
 }
 
@@ -53,8 +54,14 @@ func start(t *testing.T, python, program string, standing ...ctl.Command) *viewe
 
 func startCommand(t *testing.T, more []string, standing []ctl.Command, argv ...string) *viewer {
 	t.Helper()
+	return startModules(t, []string{"pause"}, more, standing, argv...)
+}
+
+// startModules is startCommand with other modules of ours beside pause.
+func startModules(t *testing.T, modules, more []string, standing []ctl.Command, argv ...string) *viewer {
+	t.Helper()
 	hooks, trace := folders(t)
-	e, err := Install(hooks, env(trace, append(more, "OMP_NUM_THREADS=1")...), "pause")
+	e, err := Install(hooks, env(trace, append(more, "OMP_NUM_THREADS=1")...), modules...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,6 +160,8 @@ func (v *viewer) take(header, payload string) {
 		into(grow(&v.points))
 	case strings.Contains(header, `"tcdbg_answer"`):
 		into(grow(&v.answers))
+	case strings.Contains(header, `"tcdbg_calls"`):
+		v.calls += payload
 	default:
 		v.t.Errorf("%s: %s", header, payload)
 	}

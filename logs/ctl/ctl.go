@@ -24,6 +24,11 @@ const (
 	// function has returned; "operator" the next operator, "instruction" the next of the trace;
 	// FILE:LINE runs to that line.
 	Step Verb = "step"
+	// Back goes back in a program whose run is kept: Arg is "" for the stop before, "line" for the
+	// line before in the same function or its caller, "operator" for the operator before, "nan" for where the
+	// first NaN came into being, and a JSON list of names (a variable of the frame Level; fields and
+	// indices in it) for where that value was written.
+	Back Verb = "back"
 	// Break sets the breakpoint Point. Arg is what stops, then perhaps " if CONDITION", an
 	// expression of the program's language in the frame that stops:
 	//	break, recompile, frame, call, kernel, nan, differs, raised   every such stop

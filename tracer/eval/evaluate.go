@@ -35,6 +35,7 @@ type Start struct {
 	AllDynamic bool                    // make all sizes and numbers symbolic
 	Avoid      Avoided
 	Watch      Watcher // a debugger; nil without
+	Record     bool    // its steps, for Steps
 }
 
 // Watcher stops traces.
@@ -67,7 +68,19 @@ func New(env *Env, s Start) *Trace {
 		frames: fs, capture: c, heap: hp, history: hs, avoid: s.Avoid, reads: map[*span][]reading{}, calls: map[*graph.Graph]bodyOf{},
 		sealed: map[*torch.Tensor]ssa.Instruction{}, returned: map[*torch.Tensor]ssa.Instruction{},
 	}
-	return &Trace{Start: s, frames: fs, capture: c, heap: hp, history: hs, functions: hp.functions, Guards: gs}
+	tr := &Trace{Start: s, frames: fs, capture: c, heap: hp, history: hs, functions: hp.functions, Guards: gs}
+	if s.Record {
+		tr.record = newStepRecord(tr)
+	}
+	return tr
+}
+
+// Steps is the steps of a trace that has ended, where they were recorded.
+func (tr *Trace) Steps() (logs.TraceSteps, bool) {
+	if tr.record == nil {
+		return logs.TraceSteps{}, false
+	}
+	return tr.record.ended(), true
 }
 
 func newFrames(env *Env, in *host.Interp, region []*host.Frame) *frames {
@@ -123,6 +136,9 @@ func (fs *frames) Symbol(v ssa.Value) string {
 // cannot be captured, and a gradient by what the graph computes.
 func (tr *Trace) Evaluate() (*replay.Entry, Avoided) {
 	s := tr.run()
+	if tr.record != nil && s.brk != nil {
+		tr.record.broke(s.brk)
+	}
 	again := Avoided{}
 	for _, in := range tr.restarts(s) {
 		again[in] = tr.cause(s.brk)

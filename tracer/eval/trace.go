@@ -53,6 +53,7 @@ type Trace struct {
 	*functions
 	Guards *guard.Set
 	steps  int
+	record *stepRecord       // nil: not asked for
 	apart  []ssa.Instruction // an operator that reads what a gradient is asked for by
 }
 
@@ -197,8 +198,14 @@ func (tr *Trace) run() (s *stop) {
 		if tr.Watch != nil && tr.Watch.Traces() {
 			tr.Watch.Traced(tr)
 		}
+		if tr.record != nil {
+			tr.record.before()
+		}
 		if s := tr.step(); s != nil {
 			return s
+		}
+		if tr.record != nil {
+			tr.record.after()
 		}
 		if tr.steps++; tr.steps > maxSteps {
 			breakAt(breaks.TraceTooLong, "more than %d instructions in one trace", maxSteps)

@@ -17,6 +17,9 @@ import (
 // the map lacks it.
 func MapLookup(in *host.Interp, t types.Type, m, key unsafe.Pointer) unsafe.Pointer {
 	rt := in.Rep(t)
+	if p := *(*unsafe.Pointer)(m); p != nil {
+		defer host.ReadsMap(in, p, key).End()
+	}
 	v := reflect.NewAt(rt, m).Elem().MapIndex(reflect.NewAt(rt.Key(), key).Elem())
 	if !v.IsValid() {
 		return nil

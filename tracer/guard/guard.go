@@ -21,6 +21,7 @@ type Guard struct {
 	Test   func(a *Addresses) bool
 	// actual describes what is there now; only called after a failure.
 	actual func(a *Addresses) Failure
+	probe  *Probe
 }
 
 // Failure is what a guard found.
@@ -58,9 +59,14 @@ func (gs *Set) add(g *Guard) {
 	gs.List = append(gs.List, g)
 }
 
-// Check adds a guard of a kind that has no method of its own here.
-func (gs *Set) Check(kind Kind, s *value.Source, text, want string, test func(a *Addresses) bool, actual func(a *Addresses) Failure) {
-	gs.add(&Guard{kind: kind, Source: s, text: text, want: want, pos: gs.pos(), Test: test, actual: actual})
+// Check adds a guard of a kind that has no method of its own here. It returns it so that it
+// can say what it is found by.
+func (gs *Set) Check(
+	kind Kind, s *value.Source, text, want string, test func(a *Addresses) bool, actual func(a *Addresses) Failure,
+) *Guard {
+	g := &Guard{kind: kind, Source: s, text: text, want: want, pos: gs.pos(), Test: test, actual: actual}
+	gs.add(g)
+	return g
 }
 
 // at wraps a test on the value at s: a broken path fails.

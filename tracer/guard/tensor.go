@@ -62,7 +62,15 @@ func (gs *Set) Tensor(s *value.Source, t *torch.Tensor, m *ops.TensorMeta) {
 		}),
 		found(s, func(p unsafe.Pointer) Failure {
 			return tensorMismatch(s.Argument(), *(**torch.Tensor)(p), d, dev, grad, sizes, want)
-		}))
+		})).
+		tellsAt(s, "shape but "+openDims(sizes), func(p unsafe.Pointer) uint64 {
+			t := *(**torch.Tensor)(p)
+			if t == nil {
+				return 0
+			}
+			shape, _, _ := t.Layout()
+			return shapeWord(shape, sizes)
+		}, shapeWord(sizes, sizes))
 }
 
 // fixedSize is the constant of a size, -1 when it is dynamic.

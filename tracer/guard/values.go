@@ -41,12 +41,18 @@ func (gs *Set) Equals(s *value.Source, p unsafe.Pointer) {
 	}
 	in := gs.in
 	test := at(s, func(p unsafe.Pointer) bool { return in.Equal(t, p, now) })
-	if k := value.KindOf(t); k.Class != value.NotScalar {
+	k := value.KindOf(t)
+	if k.Class != value.NotScalar {
 		v := k.Load(now)
 		test = at(s, func(p unsafe.Pointer) bool { return k.Load(p).Same(v) })
 	}
-	gs.Check(kind, s, s.Name+" == "+want, want, test,
+	g := gs.Check(kind, s, s.Name+" == "+want, want, test,
 		found(s, func(p unsafe.Pointer) Failure { return plain(ValueText(gs.in, t, p)) }))
+	if k.Class != value.NotScalar {
+		g.tellsAt(s, "value", func(p unsafe.Pointer) uint64 { return scalarWord(k.Load(p)) }, scalarWord(k.Load(now)))
+	} else if isString(t) {
+		g.tellsAt(s, "value", stringWord, stringWord(now))
+	}
 }
 
 // Block fixes all elements of a long array by one comparison.
@@ -78,10 +84,15 @@ func ValueText(in *host.Interp, t types.Type, p unsafe.Pointer) string {
 	if k := value.KindOf(t); k.Class != value.NotScalar {
 		return k.Text(k.Load(p))
 	}
-	if b, ok := t.Underlying().(*types.Basic); ok && b.Info()&types.IsString != 0 {
+	if isString(t) {
 		return strconv.Quote(*(*string)(p))
 	}
 	return fmt.Sprintf("%v", reflect.NewAt(in.Rep(t), p).Elem())
+}
+
+func isString(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsString != 0
 }
 
 // Expr fixes the value of an expression. A bare leaf is an EQUALS_MATCH.
@@ -113,7 +124,11 @@ func (gs *Set) Expr(e *value.Expr, v value.Scalar) {
 				return Failure{actual: "unreachable", dim: -1, broken: true}
 			}
 			return Failure{actual: e.Kind.Text(w) + gs.leafValues(e, a), dim: -1}
-		})
+		}).Tells(Probe{
+		Name: func() string { return exprName(e) },
+		Read: func(a *Addresses) (uint64, bool) { w, ok := e.Eval(a); return scalarWord(w), ok },
+		Want: scalarWord(v),
+	})
 }
 
 // leafValues lists what the leaves of a failed expression hold.
@@ -135,7 +150,8 @@ func (gs *Set) Len(s *value.Source, n int) {
 	}
 	gs.Check(kind, s, fmt.Sprintf("len(%s) == %d", s.Name, n), strconv.Itoa(n),
 		at(s, func(p unsafe.Pointer) bool { return length(p) == n }),
-		found(s, func(p unsafe.Pointer) Failure { return plain(strconv.Itoa(length(p))) }))
+		found(s, func(p unsafe.Pointer) Failure { return plain(strconv.Itoa(length(p))) })).
+		tellsAt(s, "len", func(p unsafe.Pointer) uint64 { return uint64(length(p)) }, uint64(n))
 }
 
 func LengthOf(in *host.Interp, t types.Type) func(unsafe.Pointer) int {
@@ -199,7 +215,13 @@ func (gs *Set) Func(s *value.Source, fn *ssa.Function) {
 				return plain(c.Fn.RelString(nil))
 			}
 			return plain("another function")
-		}))
+		})).
+		tellsAt(s, "func", func(p unsafe.Pointer) uint64 {
+			if c := in.ClosureOf(p); c != nil {
+				return pointerWord(unsafe.Pointer(c.Fn))
+			}
+			return 0
+		}, pointerWord(unsafe.Pointer(fn)))
 }
 
 // NativeFunc is Func for compiled code, of which only the address of the func value
@@ -213,7 +235,8 @@ func (gs *Set) NativeFunc(s *value.Source, fn unsafe.Pointer) {
 				return plain(c.Fn.RelString(nil))
 			}
 			return plain("another function")
-		}))
+		})).
+		tellsAt(s, "pointer", func(p unsafe.Pointer) uint64 { return pointerWord(*(*unsafe.Pointer)(p)) }, pointerWord(fn))
 }
 
 // Identity fixes whether the pointers at s and o are the same.
@@ -234,7 +257,8 @@ func (gs *Set) Identity(s, o *value.Source, same bool) {
 func (gs *Set) Pointer(s *value.Source, p unsafe.Pointer) {
 	gs.Check(IDMatch, s, fmt.Sprintf("%s is the object of the first call", s.Name), "the same object",
 		at(s, func(q unsafe.Pointer) bool { return *(*unsafe.Pointer)(q) == p }),
-		func(*Addresses) Failure { return plain("another object") })
+		func(*Addresses) Failure { return plain("another object") }).
+		tellsAt(s, "pointer", func(q unsafe.Pointer) uint64 { return pointerWord(*(*unsafe.Pointer)(q)) }, pointerWord(p))
 }
 
 // Key fixes whether the map at s holds a key.

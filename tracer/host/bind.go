@@ -47,7 +47,9 @@ func (in *Interp) bind(fn *ssa.Function) *boundFunc {
 	if b, ok := in.bound.Load(fn); ok {
 		return b.(*boundFunc)
 	}
-	got, _ := in.bound.LoadOrStore(fn, bindNew(in, fn))
+	b := bindNew(in, fn)
+	keep(in, b, fn)
+	got, _ := in.bound.LoadOrStore(fn, b)
 	return got.(*boundFunc)
 }
 

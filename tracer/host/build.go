@@ -225,12 +225,25 @@ func (b *builder) target(from *ssa.BasicBlock, succ int) target {
 	to := from.Succs[succ]
 	t := target{pc: b.c.blocks[to.Index], pred: PredIndex(from, succ)}
 	t.copy = b.edge(to, t.pred)
+	if b.in.baton != nil && to.Index <= from.Index {
+		t.copy = b.looped(t.copy)
+	}
 	for _, in := range to.Instrs {
 		if _, ok := in.(*ssa.Phi); ok {
 			t.pc++
 		}
 	}
 	return t
+}
+
+// looped counts a loop before the phis of an edge.
+func (b *builder) looped(edge func(f *Frame)) func(f *Frame) {
+	return func(f *Frame) {
+		f.th.again()
+		if edge != nil {
+			edge(f)
+		}
+	}
 }
 
 func (b *builder) fastJump(in *ssa.Jump) op {

@@ -23,6 +23,9 @@ type op func(f *Frame) *Frame
 type Code struct {
 	Fn     *ssa.Function
 	Instrs []ssa.Instruction
+	// Marks is for a debugger, which sets it before the first trap: what it is to know of
+	// each instruction at once.
+	Marks *Marks
 
 	in      *Interp
 	id      int

@@ -27,7 +27,7 @@ const idleCPU = 2 * time.Millisecond
 func watchDeadlock(in *Interp, main *Thread, over <-chan struct{}) {
 	tick := time.NewTicker(idleFor)
 	defer tick.Stop()
-	before, seen := processTime(), 0
+	before, seen, turns := processTime(), 0, 0
 	for {
 		select {
 		case <-over:
@@ -37,6 +37,10 @@ func watchDeadlock(in *Interp, main *Thread, over <-chan struct{}) {
 		now := processTime()
 		idle := now-before < idleCPU
 		before = now
+		if in.baton.Serial() { // it knows who waits itself
+			turns = stalled(in, idle, turns)
+			continue
+		}
 		if !idle || wokenFromOutside(in) {
 			seen = 0
 			continue
@@ -47,18 +51,45 @@ func watchDeadlock(in *Interp, main *Thread, over <-chan struct{}) {
 			continue
 		}
 		if seen++; seen == 2 {
-			deadlock(in, main, waits)
+			deadlock(in, main, len(waits))
 			return
 		}
 	}
 }
 
-// deadlock says where goroutine 1 waits, as Go does.
-func deadlock(in *Interp, main *Thread, waits []string) {
-	if len(waits) == 0 {
-		in.fatal("no goroutines (main called runtime.Goexit) - deadlock!", nil)
+// stalled ends a journal whose baton is held by a goroutine that waits in compiled code, while
+// others want to run. It returns how many turns they have taken; turns is how many it was before.
+func stalled(in *Interp, idle bool, turns int) int {
+	wanted, now := in.baton.Wanted()
+	if !wanted || !idle || now != turns || !holderWaits(goroutines()) {
+		return now
 	}
-	in.fatal("all goroutines are asleep - deadlock!", main.stack())
+	in.Config.Journal.Refuse("it waits in compiled code while other goroutines are to run")
+	return now
+}
+
+// holderWaits reports whether a goroutine of the program waits in compiled code that it has called:
+// for no turn, and not in the debugger or for the compiler.
+func holderWaits(stacks []byte) bool {
+	for i, block := range bytes.Split(stacks, []byte("\n\n")) {
+		head, rest, _ := strings.Cut(string(block), "\n")
+		_, state, _ := strings.Cut(head, " [")
+		switch {
+		case i == 0 || !strings.Contains(rest, "tcdbg/tracer/host.(*Thread)"):
+		case strings.Contains(rest, "/baton.(*Sched).wait") || strings.Contains(rest, "/baton.(*Sched).Yield") || !insideHost(rest):
+		case waitsForOthers(state) || strings.HasPrefix(state, "IO wait") || strings.HasPrefix(state, "syscall"):
+			return true
+		}
+	}
+	return false
+}
+
+// deadlock says where goroutine 1 waits, as Go does; left is how many goroutines there are.
+func deadlock(in *Interp, main *Thread, left int) {
+	if left == 0 {
+		in.fatal("", "no goroutines (main called runtime.Goexit) - deadlock!", nil)
+	}
+	in.fatal("", "all goroutines are asleep - deadlock!", main.stack())
 }
 
 // wakers are functions after which time, a signal or another process may wake a

@@ -49,3 +49,23 @@ func TestDeadlock(t *testing.T) {
 		})
 	}
 }
+
+// A goroutine that waits in compiled code of the program's own calls is told from one that waits
+// for its turn, in the debugger, or for the compiler.
+func TestHolderWaits(t *testing.T) {
+	const me, below = "goroutine 1 [running]:\nmain.main()\n", "tcdbg/tracer/host.(*Thread).loop(0x1)\n\t/x/run.go:77\n"
+	for stack, want := range map[string]bool{
+		"goroutine 7 [sync.Mutex.Lock]:\nsync.(*Mutex).Lock(...)\nlog.(*Logger).output(0x1)\nlog.(*Logger).Print(0x1)\n" + below: true,
+		"goroutine 7 [IO wait]:\ninternal/poll.(*FD).Read(0x1)\nos.(*File).Read(0x1)\nbufio.(*Scanner).Scan(0x1)\n" + below:      true,
+		"goroutine 7 [chan receive]:\ntcdbg/tracer/host/baton.(*Sched).wait(0x1)\n" + below:                                      false,
+		"goroutine 7 [chan receive]:\ntcdbg/tracer/host/baton.(*Sched).Yield(0x1)\n" + below:                                     false,
+		"goroutine 7 [sync.Cond.Wait]:\nsync.(*Cond).Wait(0x1)\ntcdbg/tracer/stop.(*Debugger).stop(0x1)\n" + below:               false,
+		"goroutine 7 [syscall]:\nsyscall.Syscall6(0x1)\nos.(*Process).Wait(0x1)\nos/exec.(*Cmd).Wait(0x1)\n" +
+			"tcdbg/backends/codecache.build(0x1)\n" + below: false,
+		"goroutine 7 [runnable]:\n" + below: false,
+	} {
+		if got := holderWaits([]byte(me + "\n" + stack)); got != want {
+			t.Errorf("%v, want %v:\n%s", got, want, stack)
+		}
+	}
+}

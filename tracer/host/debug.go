@@ -24,11 +24,17 @@ import (
 // with the pc of a call of compiled code that f has run. It may block.
 type TrapFunc func(f *Frame, pc int, ran bool)
 
+// Marks is what a debugger keeps of the code of a function.
+type Marks struct {
+	Name uint64  // the same in every process
+	At   []uint8 // by pc
+}
+
 // traps is what a debugger asks for.
 type traps struct {
 	mu   sync.Mutex
 	want func(c *Code) []int
-	hit  TrapFunc
+	hit  atomic.Pointer[TrapFunc]
 }
 
 // SetTraps asks for a call of hit before the instructions that want lists for each
@@ -38,7 +44,11 @@ func (in *Interp) SetTraps(want func(c *Code) []int, hit TrapFunc) {
 	t := &in.traps
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.want, t.hit = want, hit
+	t.want = want
+	t.hit.Store(nil)
+	if hit != nil {
+		t.hit.Store(&hit)
+	}
 	in.codes.Range(func(_, c any) bool {
 		if c := c.(*Code); c.ready.Load() {
 			c.trap(t)
@@ -105,11 +115,8 @@ func trapOp(t *traps, pc int, call bool, plain op) op {
 }
 
 func (t *traps) call(f *Frame, pc int, ran bool) {
-	t.mu.Lock()
-	hit := t.hit
-	t.mu.Unlock()
-	if hit != nil && !f.th.limited {
-		hit(f, pc, ran)
+	if hit := t.hit.Load(); hit != nil && !f.th.limited {
+		(*hit)(f, pc, ran)
 	}
 }
 
@@ -169,6 +176,7 @@ func CallLimited(
 	}
 	th := in.NewThread()
 	th.limited = true
+	moves := in.baton.Still()
 	type outcome struct{ err error }
 	done := make(chan outcome, 1)
 	go func() {
@@ -178,6 +186,7 @@ func CallLimited(
 			if r := recover(); r != nil || !ended {
 				err = th.failed(r)
 			}
+			moves()
 			done <- outcome{err}
 		}()
 		if before != nil {
@@ -250,8 +259,11 @@ func (in *Interp) runs(th *Thread) func() {
 // "" for that of main.
 func Goroutine(in *Interp) string {
 	id := goroutineID()
-	if m := in.main.Load(); m != nil && *m == id {
+	if m := in.main.Load(); m == nil || *m == id { // before main runs there is no other
 		return ""
+	}
+	if n, ok := in.numbers.Load(id); ok { // the same when the program runs again
+		return fmt.Sprintf("goroutine %d", n)
 	}
 	return "goroutine " + id
 }
@@ -259,7 +271,7 @@ func Goroutine(in *Interp) string {
 // Alone reports whether no other goroutine of the program runs now: there is none, or all
 // others wait.
 func Alone(in *Interp) bool {
-	if in.live.Load() == 0 {
+	if in.live.Load() == 0 || in.baton.Serial() {
 		return true
 	}
 	for i, block := range bytes.Split(goroutines(), []byte("\n\n")) {
@@ -274,8 +286,11 @@ func Alone(in *Interp) bool {
 	return true
 }
 
-// Started reports whether goroutines that the program has started are there.
-func Started(in *Interp) bool { return in.live.Load() > 0 }
+// Started reports whether goroutines that the program has started run beside each other.
+func Started(in *Interp) bool { return in.live.Load() > 0 && !in.baton.Serial() }
+
+// Turned has f called by a goroutine of a run that is kept that goes on after others have run.
+func Turned(in *Interp, f func()) { in.baton.Turned = f }
 
 // Scratch reports a thread of NewThread: the tracer's, or a debugger's.
 func (th *Thread) Scratch() bool { return th.scratch }

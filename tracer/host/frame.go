@@ -22,6 +22,8 @@ type Frame struct {
 	th   *Thread
 	retp unsafe.Pointer // where the results go, nil for nowhere
 	pred int            // edge by which the block was entered, index in Preds
+	// Born is for a debugger: the moment at which it first saw this activation, 0: not yet.
+	Born int64
 
 	// The rest is zero in most frames; rare says that some of it is not.
 	rare      bool
@@ -66,6 +68,9 @@ type Thread struct {
 	Local any
 	// Counted is the number of calls of functions that Config.Counted names.
 	Counted int64
+	// Number is which goroutine of the schedule it is, where the run is kept: 1 for that of
+	// main, 0 where goroutines run beside each other.
+	Number int
 
 	top     *Frame
 	depth   int
@@ -77,8 +82,10 @@ type Thread struct {
 	barrier   *Frame
 	cur       *panicRec // the latest panic in progress
 	unwinding bool
-	callback  bool        // called by native code, which may catch its panics
-	limited   bool        // of CallLimited
+	callback  bool  // called by native code, which may catch its panics
+	limited   bool  // of CallLimited
+	slice     int32 // loops until others run, of a run that is kept
+	patience  int32
 	abort     atomic.Bool // a limited thread is to end
 }
 
@@ -116,7 +123,7 @@ func (th *Thread) push(c *Code, retp unsafe.Pointer) *Frame {
 		f = &Frame{Code: c, th: th, heapVars: th.scratch}
 		f.fp = c.newRegisters()
 	}
-	f.PC = 0
+	f.PC, f.Born = 0, 0
 	f.retp = retp
 	f.Caller = th.top
 	th.top = f
@@ -208,7 +215,7 @@ func (f *Frame) Result() unsafe.Pointer { return f.retp }
 func (f *Frame) Clone() *Frame {
 	c := f.Code
 	g := &Frame{
-		Code: c, PC: f.PC, pred: f.pred, private: true, rare: true, heapVars: true, recovered: f.recovered,
+		Code: c, PC: f.PC, Born: f.Born, pred: f.pred, private: true, rare: true, heapVars: true, recovered: f.recovered,
 		rebuilt: f.rebuilt,
 	}
 	g.fp = c.newRegisters()

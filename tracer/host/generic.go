@@ -39,7 +39,11 @@ func onceValues(in *Interp, fn *ssa.Function) Intrinsic {
 		call := reflect.New(f.R).Elem()
 		call.Set(f.value(a[0]))
 		var results []reflect.Value
-		once := sync.OnceFunc(func() { results = call.Call(nil) })
+		fill := func() { results = call.Call(nil) }
+		once := sync.OnceFunc(fill)
+		if in.baton != nil {
+			once = in.baton.Locks.OnceFunc(fill)
+		}
 		out := reflect.MakeFunc(f.R, func([]reflect.Value) []reflect.Value {
 			once()
 			return results
@@ -157,12 +161,21 @@ func errorsAs(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
 
 func randN(in *Interp, fn *ssa.Function) Intrinsic {
 	ti := in.info(fn.TypeArgs()[0])
-	return func(_ *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
+	return func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
 		v := ti.value(a[0])
 		out := reflect.New(ti.R).Elem()
-		if v.CanInt() {
+		j := in.Config.Journal
+		if th.limited {
+			j = nil
+		}
+		switch {
+		case v.CanInt() && j != nil:
+			out.SetInt(j.RandV2().Int64N(v.Int()))
+		case v.CanInt():
 			out.SetInt(rand.N(v.Int()))
-		} else {
+		case j != nil:
+			out.SetUint(j.RandV2().Uint64N(v.Uint()))
+		default:
 			out.SetUint(rand.N(v.Uint()))
 		}
 		if r != nil {

@@ -8,6 +8,9 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"tcdbg/tracer/host/baton"
+	"tcdbg/tracer/host/journal"
+	"tcdbg/tracer/host/mapuse"
 	"tcdbg/tracer/host/rtype"
 
 	"golang.org/x/tools/go/types/typeutil"
@@ -33,6 +36,8 @@ type Config struct {
 	// Raised, where set, is called before the frames of a panic that nobody catches are
 	// unwound; see [Raised]. It may block.
 	Raised func(r Raised)
+	// Journal, where set, keeps what would not be the same if the program ran again.
+	Journal *journal.Tape
 }
 
 // Interp runs one program.
@@ -63,6 +68,13 @@ type Interp struct {
 	running sync.Map               // goroutine -> *Thread, see ThreadOf
 	live    atomic.Int64           // goroutines that the program has started
 
+	parallel atomic.Bool  // more than one goroutine may run the program
+	maps     mapuse.Table // in use
+
+	baton   *baton.Sched // of a run that is kept; nil: goroutines are the run time's
+	waiting map[string]baton.Call
+	numbers sync.Map // goroutine -> its number in the schedule
+
 	exit chan Exit
 	once sync.Once
 }
@@ -87,6 +99,7 @@ func New(p *Program, cfg Config) *Interp {
 	in.intrinsics = standardIntrinsics()
 	in.generics = newGenerics()
 	in.freeSlots()
+	takeTurns(in)
 	return in
 }
 
@@ -100,6 +113,10 @@ type Exit struct {
 // the program exits or panics; other goroutines of the program may still run.
 func (in *Interp) Run() Exit {
 	main, over := in.newThread(), make(chan struct{})
+	if in.baton != nil {
+		main.Number = baton.Main
+		in.baton.Deadlock = func(left int) { deadlock(in, main, left) }
+	}
 	go in.runMain(main)
 	go watchDeadlock(in, main, over)
 	e := <-in.exit
@@ -122,6 +139,9 @@ func (in *Interp) runMain(th *Thread) {
 		}
 		// runtime.Goexit in main: the program goes on without it, and the run
 		// time finds the deadlock when nothing is left.
+		if in.baton != nil {
+			in.baton.Exit()
+		}
 	}()
 	for _, name := range []string{"init", "main"} {
 		fn := in.Prog.Main.Func(name)
@@ -137,6 +157,7 @@ func (in *Interp) runMain(th *Thread) {
 
 // end makes Run return; only the first end counts.
 func (in *Interp) end(e Exit) {
+	in.baton.End()
 	in.once.Do(func() { in.exit <- e })
 }
 
@@ -150,9 +171,9 @@ func (in *Interp) die(p *panicRec) {
 	})
 }
 
-// fatal ends the program with an error that is no panic.
-func (in *Interp) fatal(text string, stack []stackEntry) {
-	full := "fatal error: " + text + "\n\n" + stackText(in, stack)
+// fatal ends the program with an error that is no panic; who is its goroutine, "" that of main.
+func (in *Interp) fatal(who, text string, stack []stackEntry) {
+	full := "fatal error: " + text + "\n\n" + stackTextOf(in, who, stack)
 	in.once.Do(func() {
 		_, _ = io.WriteString(in.Config.Stderr, full)
 		in.exit <- Exit{Code: 2, Panic: full}

@@ -74,8 +74,11 @@ func sameFunc(name string) Intrinsic {
 	}
 }
 
-func mapsClone(_ *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
+func mapsClone(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
 	m := reflect.ValueOf(arg[any](a, 0))
+	if !m.IsNil() {
+		defer rangesMap(th.In, m.UnsafePointer(), unsafe.Pointer(th)).End()
+	}
 	out := reflect.MakeMapWithSize(m.Type(), m.Len())
 	for it := m.MapRange(); it.Next(); {
 		out.SetMapIndex(it.Key(), it.Value())
@@ -129,7 +132,11 @@ type countErr struct {
 
 func toStdout(f func(w io.Writer, a []unsafe.Pointer) (int, error)) Intrinsic {
 	return func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
-		n, err := f(th.In.stdout(), a)
+		w := th.In.stdout()
+		if j := th.In.Config.Journal; j != nil && !th.limited {
+			w = printed{w, j}
+		}
+		n, err := f(w, a)
 		put(r, countErr{n, err})
 	}
 }
@@ -170,6 +177,10 @@ func (in *Interp) stdVar(path, name string) unsafe.Pointer {
 		f := in.files.writer(in.Config.Stderr)
 		return unsafe.Pointer(&f)
 	case "Stdin":
+		if j := in.Config.Journal; j != nil && j.KeepsStdin(in.Config.Stdin) {
+			f := in.files.reader(j.Stdin(in.Config.Stdin))
+			return unsafe.Pointer(&f)
+		}
 		f, ok := in.Config.Stdin.(*os.File)
 		if !ok {
 			f = in.files.reader(in.Config.Stdin)

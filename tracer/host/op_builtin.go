@@ -152,9 +152,11 @@ func builtinThunk(b *builder, name string, c *ssa.CallCommon) rt.Thunk {
 		return copyThunk(b, argType(0), argType(1))
 	case "delete":
 		_, r, key, _ := mapType(b, argType(0))
+		in := b.in
 		return func(a []unsafe.Pointer, _ unsafe.Pointer) {
 			p := *(*unsafe.Pointer)(a[0])
 			if p != nil {
+				defer WritesMap(in, p).End()
 				asMap(r, &p).SetMapIndex(key.value(a[1]), reflect.Value{})
 			} else {
 				asMap(r, &p).MapIndex(key.value(a[1])) // an unhashable key panics even so
@@ -166,7 +168,7 @@ func builtinThunk(b *builder, name string, c *ssa.CallCommon) rt.Thunk {
 		r, _ := chanType(b, argType(0))
 		return func(a []unsafe.Pointer, _ unsafe.Pointer) {
 			p := *(*unsafe.Pointer)(a[0])
-			reflect.NewAt(r, unsafe.Pointer(&p)).Elem().Close()
+			closes(b.in, reflect.NewAt(r, unsafe.Pointer(&p)).Elem())
 		}
 	case "print", "println":
 		return printThunk(b, name == "println", c)
@@ -307,8 +309,10 @@ func clearThunk(b *builder, t types.Type) rt.Thunk {
 		return func(a []unsafe.Pointer, _ unsafe.Pointer) { reflect.NewAt(r, a[0]).Elem().Clear() }
 	}
 	_, r, _, _ := mapType(b, t)
+	in := b.in
 	return func(a []unsafe.Pointer, _ unsafe.Pointer) {
 		if p := *(*unsafe.Pointer)(a[0]); p != nil {
+			defer WritesMap(in, p).End()
 			asMap(r, &p).Clear()
 		}
 	}

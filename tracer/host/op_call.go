@@ -326,7 +326,7 @@ func nativeSite(in *Interp, r reflect.Type, name string) *methodSite {
 			return s
 		}
 	}
-	s.thunk = thunk(in, m.Func, nil)
+	s.thunk = keptMethod(in, methodName(r, name), thunk(in, m.Func, nil))
 	if r == tyReflectType {
 		if own := typeMethod(in, name, s.thunk); own != nil {
 			s.thunk = own

@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 	"unsafe"
 
+	"tcdbg/tracer/host/mapuse"
+
 	"golang.org/x/tools/go/ssa"
 )
 
@@ -73,9 +75,50 @@ func mapUpdate(b *builder, in *ssa.MapUpdate) op {
 			var none map[int]int
 			none[0] = 0 //nolint:staticcheck // panics on purpose, with Go's own text
 		}
+		defer WritesMap(f.Code.in, p).End() // a key may have no hash
 		asMap(r, &p).SetMapIndex(key.value(k.at(f)), elem.value(v.at(f)))
 		return f
 	}
+}
+
+// mapConflict ends the program, as Go's run time would end it.
+type mapConflict string
+
+// WritesMap notes that the map at m is being written, until the end of the use. It panics
+// where another goroutine of the program writes it.
+func WritesMap(in *Interp, m unsafe.Pointer) mapuse.Use {
+	if !in.parallel.Load() {
+		return mapuse.Use{}
+	}
+	u, ok := in.maps.Write(m)
+	if !ok {
+		panic(mapConflict("concurrent map writes"))
+	}
+	return u
+}
+
+// ReadsMap is WritesMap of a look-up; who tells goroutines apart.
+func ReadsMap(in *Interp, m, who unsafe.Pointer) mapuse.Use {
+	if !in.parallel.Load() {
+		return mapuse.Use{}
+	}
+	u, ok := in.maps.Read(m, who)
+	if !ok {
+		panic(mapConflict("concurrent map read and map write"))
+	}
+	return u
+}
+
+// rangesMap is ReadsMap of a range over a map.
+func rangesMap(in *Interp, m, who unsafe.Pointer) mapuse.Use {
+	if !in.parallel.Load() {
+		return mapuse.Use{}
+	}
+	u, ok := in.maps.Read(m, who)
+	if !ok {
+		panic(mapConflict("concurrent map iteration and map write"))
+	}
+	return u
 }
 
 func asMap(r reflect.Type, p *unsafe.Pointer) reflect.Value {
@@ -99,7 +142,7 @@ func lookup(b *builder, in *ssa.Lookup) op {
 	}
 	return func(f *Frame) *Frame {
 		p := *(*unsafe.Pointer)(x.at(f))
-		v := asMap(r, &p).MapIndex(key.value(k.at(f)))
+		v := readMap(f, r, p, key.value(k.at(f)))
 		if elem.size > 0 {
 			to := unsafe.Add(f.fp, d)
 			if v.IsValid() {
@@ -113,6 +156,13 @@ func lookup(b *builder, in *ssa.Lookup) op {
 		}
 		return f
 	}
+}
+
+func readMap(f *Frame, r reflect.Type, m unsafe.Pointer, key reflect.Value) reflect.Value {
+	if m != nil {
+		defer ReadsMap(f.Code.in, m, unsafe.Pointer(f.th)).End() // a key may have no hash
+	}
+	return asMap(r, &m).MapIndex(key)
 }
 
 // The fast forms read and write maps through Go's own map type with a key of
@@ -146,7 +196,14 @@ func mapGetElem[K comparable](elem *typeInfo, x, k ref, d uintptr, commaOk bool,
 
 func mapGet[K comparable, V any](x, k ref, d uintptr, commaOk bool, okOff uintptr) op {
 	return func(f *Frame) *Frame {
-		v, ok := (*(*map[K]V)(x.at(f)))[*(*K)(k.at(f))]
+		m := (*map[K]V)(x.at(f))
+		var v V
+		var ok bool
+		if p := *(*unsafe.Pointer)(unsafe.Pointer(m)); p != nil {
+			use := ReadsMap(f.Code.in, p, unsafe.Pointer(f.th))
+			v, ok = (*m)[*(*K)(k.at(f))]
+			use.End()
+		}
 		*at[V](f, d) = v
 		if commaOk {
 			*at[bool](f, okOff) = ok
@@ -183,7 +240,14 @@ func mapSetElem[K comparable](elem *typeInfo, m, k, v ref) op {
 
 func mapSet[K comparable, V any](m, k, v ref) op {
 	return func(f *Frame) *Frame {
-		(*(*map[K]V)(m.at(f)))[*(*K)(k.at(f))] = *(*V)(v.at(f))
+		m := (*map[K]V)(m.at(f))
+		if p := *(*unsafe.Pointer)(unsafe.Pointer(m)); p != nil {
+			use := WritesMap(f.Code.in, p)
+			(*m)[*(*K)(k.at(f))] = *(*V)(v.at(f))
+			use.End()
+			return f
+		}
+		(*m)[*(*K)(k.at(f))] = *(*V)(v.at(f)) // panics
 		return f
 	}
 }
@@ -191,10 +255,61 @@ func mapSet[K comparable, V any](m, k, v ref) op {
 // iterator is the state of a range over a map or string.
 type iterator struct {
 	m   *reflect.MapIter
+	r   reflect.Type // of the map
 	s   string
 	pos int
 	// keep holds the map for the iterator.
 	keep *unsafe.Pointer
+	// ordered are the keys still to come, last first, where their order is kept.
+	inOrder bool
+	ordered []reflect.Value
+	key     reflect.Value
+	val     reflect.Value
+}
+
+// step is next where no other goroutine writes the map.
+func (it *iterator) step(f *Frame) bool {
+	if *it.keep == nil {
+		return it.next()
+	}
+	use := rangesMap(f.Code.in, *it.keep, unsafe.Pointer(f.th))
+	ok := it.next()
+	use.End()
+	return ok
+}
+
+// next goes to the next key that is still there.
+func (it *iterator) next() bool {
+	if !it.inOrder {
+		return it.m.Next()
+	}
+	m := reflect.NewAt(it.r, unsafe.Pointer(it.keep)).Elem()
+	for n := len(it.ordered); n > 0; n = len(it.ordered) {
+		it.key = it.ordered[n-1]
+		it.ordered = it.ordered[:n-1]
+		if it.val = m.MapIndex(it.key); it.val.IsValid() {
+			return true
+		}
+	}
+	return false
+}
+
+// put stores the key and the value in v, where they are wanted.
+func (it *iterator) put(key, val reflect.Value) {
+	if key.IsValid() {
+		if it.inOrder {
+			key.Set(it.key)
+		} else {
+			key.SetIterKey(it.m)
+		}
+	}
+	if val.IsValid() {
+		if it.inOrder {
+			val.Set(it.val)
+		} else {
+			val.SetIterValue(it.m)
+		}
+	}
 }
 
 func rangeOp(b *builder, in *ssa.Range) op {
@@ -209,7 +324,14 @@ func rangeOp(b *builder, in *ssa.Range) op {
 	return func(f *Frame) *Frame {
 		p := new(unsafe.Pointer)
 		*p = *(*unsafe.Pointer)(x.at(f))
-		*at[*iterator](f, d) = &iterator{m: asMap(r, p).MapRange(), keep: p}
+		m := asMap(r, p)
+		it := &iterator{m: m.MapRange(), r: r, keep: p}
+		if f.Code.in.Config.Journal != nil && m.Len() > 1 {
+			use := rangesMap(f.Code.in, *p, unsafe.Pointer(f.th))
+			it.ordered, it.inOrder = keysInOrder(f, m)
+			use.End()
+		}
+		*at[*iterator](f, d) = it
 		return f
 	}
 }
@@ -239,14 +361,19 @@ func next(b *builder, in *ssa.Next) op {
 	kt, vt := tuple.R.Field(1).Type, tuple.R.Field(2).Type
 	return func(f *Frame) *Frame {
 		it := *(**iterator)(it.at(f))
-		ok := it.m.Next()
+		ok := it.step(f)
 		*at[bool](f, d) = ok
-		if ok && kt.Size() > 0 {
-			reflect.NewAt(kt, unsafe.Add(f.fp, d+kOff)).Elem().SetIterKey(it.m)
+		if !ok {
+			return f
 		}
-		if ok && vt.Size() > 0 {
-			reflect.NewAt(vt, unsafe.Add(f.fp, d+vOff)).Elem().SetIterValue(it.m)
+		var key, val reflect.Value
+		if kt.Size() > 0 {
+			key = reflect.NewAt(kt, unsafe.Add(f.fp, d+kOff)).Elem()
 		}
+		if vt.Size() > 0 {
+			val = reflect.NewAt(vt, unsafe.Add(f.fp, d+vOff)).Elem()
+		}
+		it.put(key, val)
 		return f
 	}
 }
@@ -273,6 +400,13 @@ func makeChan(b *builder, in *ssa.MakeChan) op {
 func send(b *builder, in *ssa.Send) op {
 	ch, x := b.ref(in.Chan), b.ref(in.X)
 	r, elem := chanType(b, in.Chan.Type())
+	if turns := b.in.baton; turns != nil {
+		return func(f *Frame) *Frame {
+			p := *(*unsafe.Pointer)(ch.at(f))
+			turns.Chans.Send(reflect.NewAt(r, unsafe.Pointer(&p)).Elem(), elem.value(x.at(f)))
+			return f
+		}
+	}
 	return func(f *Frame) *Frame {
 		p := *(*unsafe.Pointer)(ch.at(f))
 		reflect.NewAt(r, unsafe.Pointer(&p)).Elem().Send(elem.value(x.at(f)))
@@ -286,9 +420,13 @@ func receive(b *builder, in *ssa.UnOp, d uintptr, ch ref) op {
 	if in.CommaOk {
 		okOff = d + b.in.info(in.Type()).offs[1]
 	}
+	recv := reflect.Value.Recv
+	if b.in.baton != nil {
+		recv = b.in.baton.Chans.Recv
+	}
 	return func(f *Frame) *Frame {
 		p := *(*unsafe.Pointer)(ch.at(f))
-		v, ok := reflect.NewAt(r, unsafe.Pointer(&p)).Elem().Recv()
+		v, ok := recv(reflect.NewAt(r, unsafe.Pointer(&p)).Elem())
 		if elem.size > 0 {
 			elem.value(unsafe.Add(f.fp, d)).Set(v)
 		}
@@ -331,7 +469,7 @@ func selectOp(b *builder, in *ssa.Select) op {
 		if !in.Blocking {
 			cases = append(cases, reflect.SelectCase{Dir: reflect.SelectDefault})
 		}
-		chosen, v, ok := reflect.Select(cases)
+		chosen, v, ok := selects(f.th.In, cases)
 		if chosen == len(states) {
 			chosen = -1
 		}

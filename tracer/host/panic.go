@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"runtime"
@@ -71,7 +72,7 @@ func (th *Thread) caught(r any) {
 		select {} // the program is ending; nothing of it runs any more
 	case stackOverflow:
 		if !th.limited {
-			th.In.fatal("stack overflow", th.stack())
+			th.In.fatal("", "stack overflow", th.stack())
 		}
 	}
 	p := &panicRec{prev: th.cur, stack: th.stack()}
@@ -85,7 +86,12 @@ func (th *Thread) caught(r any) {
 		p.stack = append(r.rec.stack, p.stack...)
 	case unsupported:
 		if !th.limited {
-			th.In.fatal(string(r), p.stack)
+			th.In.fatal("", string(r), p.stack)
+		}
+		p.value = string(r)
+	case mapConflict:
+		if !th.limited {
+			th.In.fatal(Goroutine(th.In), string(r), p.stack)
 		}
 		p.value = string(r)
 	default:
@@ -352,9 +358,12 @@ func basicText(r reflect.Value) (text string, ok bool) {
 }
 
 // stackText prints a trace in Go's form.
-func stackText(in *Interp, stack []stackEntry) string {
+func stackText(in *Interp, stack []stackEntry) string { return stackTextOf(in, "", stack) }
+
+// stackTextOf is stackText of a goroutine; "" is that of main.
+func stackTextOf(in *Interp, who string, stack []stackEntry) string {
 	var b strings.Builder
-	b.WriteString("goroutine 1 [running]:\n")
+	b.WriteString(cmp.Or(who, "goroutine 1") + " [running]:\n")
 	for _, e := range stack {
 		pos := in.Prog.Pos(e.in)
 		fmt.Fprintf(&b, "%s(...)\n\t%s:%d\n", goName(e.fn), absolute(pos.Filename), pos.Line)

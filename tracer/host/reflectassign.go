@@ -38,6 +38,9 @@ func addReflectAssign(m map[string]Intrinsic) {
 			checkAssignable(th.In, "reflect.Value.SetMapIndex", v.Type().Key(), key)
 			checkAssignable(th.In, "reflect.Value.SetMapIndex", v.Type().Elem(), elem)
 		}
+		if v.Kind() == reflect.Map && !v.IsNil() {
+			defer WritesMap(th.In, v.UnsafePointer()).End()
+		}
 		v.SetMapIndex(key, elem)
 	}
 	m["(reflect.Value).MapIndex"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
@@ -45,17 +48,29 @@ func addReflectAssign(m map[string]Intrinsic) {
 		if v.Kind() == reflect.Map {
 			checkAssignable(th.In, "reflect.Value.MapIndex", v.Type().Key(), key)
 		}
+		if v.Kind() == reflect.Map && !v.IsNil() {
+			defer ReadsMap(th.In, v.UnsafePointer(), unsafe.Pointer(th)).End()
+		}
 		put(r, v.MapIndex(key))
 	}
 	m["(reflect.Value).Send"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, _ unsafe.Pointer) {
 		v, x := arg[reflect.Value](a, 0), arg[reflect.Value](a, 1)
 		checkSent(th.In, "reflect.Value.Send", v, x)
-		v.Send(x)
+		if th.In.baton != nil {
+			th.In.baton.Chans.Send(v, x)
+		} else {
+			v.Send(x)
+		}
 	}
 	m["(reflect.Value).TrySend"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
 		v, x := arg[reflect.Value](a, 0), arg[reflect.Value](a, 1)
 		checkSent(th.In, "reflect.Value.Send", v, x)
-		put(r, v.TrySend(x))
+		if th.In.baton == nil {
+			put(r, v.TrySend(x))
+			return
+		}
+		i, _, _ := selects(th.In, []reflect.SelectCase{{Dir: reflect.SelectSend, Chan: v, Send: x}, {Dir: reflect.SelectDefault}})
+		put(r, i == 0)
 	}
 	m["(reflect.Value).SetIterKey"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, _ unsafe.Pointer) {
 		v, it := arg[reflect.Value](a, 0), arg[*reflect.MapIter](a, 1)
@@ -87,7 +102,7 @@ func addReflectAssign(m map[string]Intrinsic) {
 				checkSent(th.In, "reflect.Select", c.Chan, c.Send)
 			}
 		}
-		i, v, ok := reflect.Select(cases)
+		i, v, ok := selects(th.In, cases)
 		put(r, struct {
 			i  int
 			v  reflect.Value

@@ -193,6 +193,10 @@ func (in *Interp) nativeCall(b *boundFunc, closure *Closure, free, args []unsafe
 // calledBack is nativeCall on the thread th.
 func (th *Thread) calledBack(b *boundFunc, closure *Closure, free, args []unsafe.Pointer, result unsafe.Pointer) {
 	th.callback = true
+	th.Number = th.In.baton.Running()
+	if !th.In.parallel.Load() {
+		th.In.parallel.Store(true) // the caller may be a goroutine of native code
+	}
 	if closure != nil && closure.ran != nil {
 		before := th.Counted
 		defer func() { closure.ran.Add(th.Counted - before) }()
@@ -237,14 +241,39 @@ func (in *Interp) giveThread(th *Thread) {
 
 // goroutine runs a call as a goroutine of the program.
 func (in *Interp) goroutine(call invocation, args []unsafe.Pointer) {
-	th := in.newThread()
 	in.live.Add(1)
-	go func() {
+	in.parallel.Store(true)
+	run := routine(in, call, args)
+	if in.baton != nil {
+		in.baton.Go(run)
+		return
+	}
+	go run()
+}
+
+// routine is a call as the function of a goroutine that counts as live.
+func routine(in *Interp, call invocation, args []unsafe.Pointer) func() {
+	th := in.newThread()
+	return func() {
 		defer in.live.Add(-1)
+		th.Number = in.baton.Running()
+		defer th.numbered()()
 		defer in.runs(th)()
 		defer th.base()
 		th.invoke(call, args, nil)
-	}()
+	}
+}
+
+// numbered keeps which goroutine of the schedule the calling one is, until the function that
+// it returns is called.
+func (th *Thread) numbered() func() {
+	in := th.In
+	if !in.baton.Serial() {
+		return func() {}
+	}
+	id := goroutineID()
+	in.numbers.Store(id, th.Number)
+	return func() { in.numbers.Delete(id) }
 }
 
 // base ends a goroutine: an uncaught panic ends the program.

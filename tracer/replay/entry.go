@@ -29,6 +29,13 @@ type SeenTensor struct {
 	Shape []int
 }
 
+// DynamicSize is a size that an entry leaves open.
+type DynamicSize struct {
+	Name string // L['x'].size()[0]
+	Src  *value.Source
+	Dim  int
+}
+
 // Entry is one cache entry of a frame.
 type Entry struct {
 	ID      logs.CompileID
@@ -47,6 +54,7 @@ type Entry struct {
 	Writes   []WriteBack
 	Stores   []MapWriteBack
 	Symbols  guard.Origins
+	Sizes    []DynamicSize // what a record of a call tells of Symbols
 
 	Results []Result // of the compiled function, when the cache entry returns
 	Break   *Break   // else where it breaks
@@ -55,6 +63,7 @@ type Entry struct {
 	Frames  []Frame // all frames after the cache entry, lowest first
 
 	Hits   atomic.Int64
+	Spent  *Spent
 	Trail  any       // what a debugger keeps of the trace
 	makers sync.Pool // of *maker
 }
@@ -170,7 +179,10 @@ func (e *Entry) commit(th *host.Thread, a *guard.Addresses, pending []unsafe.Poi
 		if p := pending[len(e.Writes)+i]; p != nil {
 			val = reflect.NewAt(rt.Elem(), p).Elem()
 		}
-		reflect.NewAt(rt, a.At(w.Src)).Elem().SetMapIndex(reflect.NewAt(rt.Key(), w.Key.Addr).Elem(), val)
+		m := reflect.NewAt(rt, a.At(w.Src)).Elem()
+		use := host.WritesMap(th.In, m.UnsafePointer())
+		m.SetMapIndex(reflect.NewAt(rt.Key(), w.Key.Addr).Elem(), val)
+		use.End()
 	}
 }
 

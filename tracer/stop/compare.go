@@ -45,7 +45,7 @@ func (w *graphs) Run(id logs.CompileID, g *graph.Graph, run func([]torch.Value) 
 		copies = copyInputs(in)
 	}
 	for _, v := range in {
-		clean = clean && bad(asTensor(v)) == ""
+		clean = clean && torch.NonFinite(asTensor(v)) == ""
 	}
 	born := w.born.Load()
 	out := run(in)
@@ -109,7 +109,7 @@ func copyInputs(in []torch.Value) []torch.Value {
 func (w *graphs) bornIn(g *graph.Graph, out, copies []torch.Value) {
 	what := ""
 	for _, v := range out {
-		if what = bad(asTensor(v)); what != "" {
+		if what = torch.NonFinite(asTensor(v)); what != "" {
 			break
 		}
 	}
@@ -139,10 +139,10 @@ func firstBad(g *graph.Graph, in []torch.Value) *graph.Node {
 	isBad := func(v any) bool {
 		switch v := v.(type) {
 		case *torch.Tensor:
-			return bad(v) != ""
+			return torch.NonFinite(v) != ""
 		case []torch.Value:
 			for _, x := range v {
-				if bad(asTensor(x)) != "" {
+				if torch.NonFinite(asTensor(x)) != "" {
 					return true
 				}
 			}

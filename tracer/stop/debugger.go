@@ -12,6 +12,7 @@ import (
 	"tcdbg/logs/ctl"
 	"tcdbg/torch"
 	"tcdbg/tracer/host"
+	"tcdbg/tracer/host/journal"
 )
 
 // This file is the life of a stop: commands arrive at any time and act when the program
@@ -32,20 +33,31 @@ type Debugger struct {
 
 	*graphs
 
+	moments *moments // nil: the run is not kept
+	again   *again   // of a program that is run again
+	back    *back
+	asks    atomic.Uint32 // of wanted, what is wanted to stop
+	asked   atomic.Pointer[armed]
+	// asksTraces tells that a trace may have to stop.
+	asksTraces atomic.Bool
+
 	busy       atomic.Int32 // expressions that are being evaluated
 	evaluating sync.Map     // goroutine that evaluates one -> true
 
 	mu      sync.Mutex
 	turn    *sync.Cond
 	paused  bool // a pause was asked for
-	asked   int  // id of the command that wants the next stop
+	command int  // that wants the next stop
 	left    bool
 	step    *stepping
 	points  []*point
 	watches []string
 	count   int
 	now     *stopped // where the program stands
+	at      Position // of the line or event that is being looked at
 	trapped bool
+	// gradsWatched tells that backward passes are looked at.
+	gradsWatched bool
 }
 
 // Config is what a debugger needs from its surroundings.
@@ -57,6 +69,14 @@ type Config struct {
 	Paused bool
 	// Operator reports whether a function is a tensor operator.
 	Operator func(name string) bool
+	// Journal, where set, is what the host keeps of the run, and Start starts a process that
+	// runs the program again.
+	Journal *journal.Tape
+	Start   Starter
+	// Again, where set, says that this is that process: it tells Say what the program's own
+	// process is to know.
+	Again *Again
+	Say   func(Message)
 }
 
 // stopped is one stop.
@@ -68,6 +88,10 @@ type stopped struct {
 	entry     bool // a function is called
 	grad      bool // gradients are recorded on the goroutine
 	resumed   bool
+	pos       Position
+	digest    []Sum
+	place     string
+	rec       *logs.Stop
 }
 
 // New returns a debugger for a program that is loaded.
@@ -80,6 +104,23 @@ func New(cfg Config) *Debugger {
 	if d.operator == nil {
 		d.operator = func(string) bool { return false }
 	}
+	d.moments = newMoments(d, cfg.Journal)
+	d.back = &back{d: d, start: cfg.Start}
+	if cfg.Again != nil && cfg.Journal != nil {
+		d.again = &again{
+			d: d, Again: cfg.Again, say: cfg.Say, watch: newWatch(d, cfg.Again.Search), viewer: newViewer(d, cfg.Again),
+		}
+		d.watches = cfg.Again.Watches
+		d.moments.next.Store(d.again.next())
+		cfg.Journal.Lost = func(why string) { cfg.Say(Message{Lost: why}) }
+		cfg.Journal.Over = func(why string) {
+			cfg.Say(Message{Present: true, Why: "what comes next cannot be run again: " + why})
+			select {} // the first process ends this one
+		}
+	}
+	if cfg.Start != nil {
+		d.back.texts = textsOf(cfg.Prog)
+	}
 	return d
 }
 
@@ -91,10 +132,18 @@ func (d *Debugger) Attach(in *host.Interp) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.in = in
+	if d.again != nil && d.again.watch != nil {
+		host.Turned(in, func() {
+			if !d.evaluates() {
+				d.again.watch.turned(host.ThreadOf(in))
+			}
+		})
+	}
 	for _, p := range d.points { // set while the program was loaded
 		d.place(p)
 	}
 	d.arm()
+	d.back.checkIn(firstCheck)
 }
 
 // Command carries out one command of the viewer.
@@ -104,15 +153,25 @@ func (d *Debugger) Command(c ctl.Command) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.back.inPast(c) {
+		return
+	}
 	switch c.Verb {
+	case ctl.Back:
+		if d.again != nil {
+			d.again.answerBack(c)
+		} else {
+			d.back.to(c)
+		}
+		return
 	case ctl.Pause:
-		d.paused, d.asked = true, c.ID
+		d.paused, d.command = true, c.ID
 		if d.stands() != nil {
 			d.paused = false
 			d.say(c, "it stands already")
 		}
 	case ctl.Continue:
-		d.paused, d.step, d.asked = false, nil, 0
+		d.paused, d.step, d.command = false, nil, 0
 		d.resume(c)
 	case ctl.Step:
 		d.setStep(c)
@@ -180,6 +239,10 @@ func (d *Debugger) where() *logs.Pos {
 }
 
 func (d *Debugger) emit(r logs.Versioned) {
+	if d.again != nil {
+		d.again.tell(r)
+		return
+	}
 	if d.sink != nil {
 		d.sink.Emit(logs.Artifact(logs.NoCompile, r))
 	}
@@ -197,7 +260,11 @@ func (d *Debugger) arrive(e Event, me string, at *start) *stopped {
 	s := &stopped{Event: e, goroutine: me, grad: torch.GradEnabled()}
 	s.levels = levelsOf(e.Frame, e.Ran, at)
 	s.levels = append(s.levels, levelsOf(e.Callers, true, nil)...)
+	s.pos = d.at
 	s.show = &show{in: d.in, maps: true}
+	if d.moments != nil {
+		s.show.seen = map[*torch.Tensor]bool{}
+	}
 	if e.Trace != nil {
 		s.show.fake = e.Trace.FakeOf
 	}
@@ -223,18 +290,26 @@ const quietFor = 100 * time.Millisecond
 
 // stop writes the record of a stop and waits until the program may go on.
 func (d *Debugger) stop(s *stopped, why string, point int) {
-	command := d.asked
-	d.paused, d.step, d.asked = false, nil, 0
+	command := d.command
+	d.paused, d.step, d.command = false, nil, 0
 	d.now = s
 	d.count++
 	d.arm()
 	s.show.maps = d.settle()
-	pos := s.where(d.prog)
-	rec := logs.Stop{
-		ID: d.count, Command: command, Process: d.pid, Thread: s.goroutine, Kind: s.Kind, Why: why, Point: point, Where: &pos,
-		Compiled: s.Compiled, Compile: s.Compile, Reason: s.Reason,
+	rec := d.record(s)
+	rec.ID, rec.Command, rec.Why, rec.Point = d.count, command, why, point
+	pos := *rec.Where
+	if d.moments != nil {
+		s.digest = digest(d, s, rec.Stack)
+		rec.Moment = s.pos.Moment
+		d.back.remember(s, pos)
+		d.again.isEnd(s)
 	}
-	rec.Stack = d.stack(s)
+	if rec.NoBack = d.back.refusal(&Position{}); d.moments != nil {
+		if why, at := d.moments.tape.Refusal(); why != "" && d.again == nil {
+			rec.Missing = append(rec.Missing, fmt.Sprintf("moments after %d cannot be gone back to: %s", at, why))
+		}
+	}
 	if s.Frame == nil {
 		for _, p := range s.Stack {
 			rec.Stack = append(rec.Stack, logs.StackFrame{Pos: p})
@@ -253,6 +328,8 @@ func (d *Debugger) stop(s *stopped, why string, point int) {
 	for _, w := range d.watches {
 		rec.Watches = append(rec.Watches, d.evaluate(w, 0))
 	}
+	s.rec = &rec
+	d.back.keepView(s)
 	d.emit(rec)
 	d.emit(logs.State{State: "paused", Command: command, Where: &pos, Text: string(s.Kind)})
 	for !s.resumed {
@@ -261,6 +338,15 @@ func (d *Debugger) stop(s *stopped, why string, point int) {
 	d.now = nil
 	d.arm()
 	d.turn.Broadcast()
+}
+
+// record is the record of a stop, as far as it is known by looking.
+func (d *Debugger) record(s *stopped) logs.Stop {
+	pos := s.where(d.prog)
+	return logs.Stop{
+		Process: d.pid, Thread: s.goroutine, Kind: s.Kind, Where: &pos, Compiled: s.Compiled, Compile: s.Compile, Reason: s.Reason,
+		Stack: d.stack(s),
+	}
 }
 
 // settle waits for the other goroutines; it reports whether all stand or wait.

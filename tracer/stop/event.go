@@ -67,6 +67,14 @@ func (d *Debugger) At(e Event) {
 	if !d.Wants(e.Kind) || d.evaluates() {
 		return
 	}
+	var at Position
+	if m := d.moments; m != nil && counted&bit(e.Kind) != 0 {
+		var near bool
+		at.Moment, near = m.event(e.Kind)
+		if at.Path = m.path; !near && mask(d.asks.Load())&bit(e.Kind) == 0 {
+			return
+		}
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	me := host.Goroutine(d.in)
@@ -74,7 +82,27 @@ func (d *Debugger) At(e Event) {
 	if e.Frame == nil && e.Thread != nil {
 		e.Frame = e.Thread.Top()
 	}
-	s := d.arrive(e, me, nil)
+	if at.Moment == 0 && d.moments != nil {
+		at = d.moments.uncounted(mask(d.asks.Load()))
+	}
+	d.at = at
+	if e.Kind == logs.StopNaN {
+		d.again.born(at, e.Reason)
+	}
+	arrive := func() *stopped { return d.arrive(e, me, nil) }
+	d.back.check(at, arrive)
+	why, stops := d.again.reaches(at, arrive)
+	if !stops {
+		why, stops = d.again.nthTarget(&at)
+	}
+	if stops {
+		d.stop(arrive(), why, 0)
+		return
+	}
+	if mask(d.asks.Load())&bit(e.Kind) == 0 {
+		return
+	}
+	s := arrive()
 	if why, point, ok := d.reason(s); ok {
 		d.stop(s, why, point)
 	}

@@ -7,6 +7,8 @@ import (
 
 	"tcdbg/logs"
 	"tcdbg/logs/ctl"
+	"tcdbg/tracer/host/journal"
+	"tcdbg/tracer/stop"
 )
 
 const walk = `
@@ -192,5 +194,58 @@ func main() {
 	}
 	if e := s.finish(); e.Code != 0 || s.stdout.String() != "over\n" {
 		t.Errorf("%+v %q", e, s.stdout.String())
+	}
+}
+
+// A step at the end of a function that compiled code has called goes on to the line after the
+// call.
+func TestStepOutOfCallback(t *testing.T) {
+	s := load(t, `
+func main() {
+	x := torch.Ones(2)
+	for i := range 2 {
+		torch.NoGrad(func() {
+			x = x.Add(i) // inside
+		})
+		fmt.Println(i) // after
+	}
+}
+`)
+	s.point(s.at("// inside"))
+	s.run()
+	for _, kind := range []string{"line", "out"} {
+		if st := s.step(kind); st.Where.Line != s.line("// after") {
+			t.Errorf("%s: %+v", kind, st.Where)
+		}
+		s.send(ctl.Continue, "")
+		if kind == "line" {
+			s.next()
+		}
+	}
+	s.finish()
+}
+
+// Where a step ends does not depend on which moments are looked at to compare them later.
+func TestLookingChangesNoStep(t *testing.T) {
+	var want []string
+	for _, look := range []bool{false, true} {
+		s := openWith(t, journal.Record(), "../../fixtures/batches/model.go")
+		if look {
+			stop.LookAlways(s.d)
+		}
+		var got []string
+		for _, k := range []string{"line", "operator", "", "into", "", "", "", "operator", "line"} {
+			st := s.step(k)
+			got = append(got, fmt.Sprint(k, ": ", st.Kind, " ", st.Where.Line, " ", st.Why, " ", st.Moment))
+		}
+		s.finish()
+		if want == nil {
+			want = got
+		}
+		for i := range got {
+			if got[i] != want[i] {
+				t.Fatalf("step %d: %s, want %s", i, got[i], want[i])
+			}
+		}
 	}
 }

@@ -3,7 +3,6 @@ package stop
 import (
 	"fmt"
 	"go/types"
-	"math"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -103,12 +102,12 @@ func (w *graphs) AfterKernel(k *Kernel) {
 		return
 	}
 	for _, in := range k.Inputs {
-		if bad(in.T) != "" {
+		if torch.NonFinite(in.T) != "" {
 			return
 		}
 	}
 	for _, out := range k.Outputs {
-		if what := bad(out.T); what != "" {
+		if what := torch.NonFinite(out.T); what != "" {
 			w.born.Add(1)
 			w.kernel(w.here(logs.StopNaN), k, fmt.Sprintf(
 				"kernel %s of %s gives %s in %s; none of its inputs has any. It computes %s", k.Name, k.Graph, what, out.Name,
@@ -154,30 +153,6 @@ func (s *show) kernelTensor(k KernelTensor, role string) logs.Value {
 	return v
 }
 
-// bad says how many NaN and Inf t has, "" for none.
-func bad(t *torch.Tensor) string {
-	if t == nil || t.Fake() != nil || !t.DType().IsFloat() || t.Storage() == nil {
-		return ""
-	}
-	nan, inf := 0, 0
-	for _, x := range t.Data() {
-		if math.IsNaN(x) {
-			nan++
-		} else if math.IsInf(x, 0) {
-			inf++
-		}
-	}
-	switch {
-	case nan > 0 && inf > 0:
-		return fmt.Sprintf("%d NaN and %d Inf", nan, inf)
-	case nan > 0:
-		return fmt.Sprintf("%d NaN", nan)
-	case inf > 0:
-		return fmt.Sprintf("%d Inf", inf)
-	}
-	return ""
-}
-
 // afterOperator is called when f has run a call of an operator.
 func (w *graphs) afterOperator(f *host.Frame, pc int) {
 	if !w.d.Wants(logs.StopNaN) || f.Thread().Scratch() || w.d.evaluates() {
@@ -187,18 +162,26 @@ func (w *graphs) afterOperator(f *host.Frame, pc int) {
 	if !ok {
 		return
 	}
+	name := w.d.calls(f, call)
+	if name == "" {
+		return
+	}
 	what := ""
 	for _, t := range w.tensorsIn(call.Type(), f.Addr(call)) {
-		if what = bad(t); what != "" {
+		if what = torch.NonFinite(t); what != "" {
 			break
 		}
 	}
 	if what == "" {
 		return
 	}
-	for _, a := range call.Call.Args {
+	args := call.Call.Args
+	if call.Call.IsInvoke() {
+		args = append([]ssa.Value{call.Call.Value}, args...)
+	}
+	for _, a := range args {
 		for _, t := range w.tensorsIn(a.Type(), f.Addr(a)) {
-			if bad(t) != "" && !sharesResult(w, call, f, t) {
+			if torch.NonFinite(t) != "" && !sharesResult(w, call, f, t) {
 				return
 			}
 		}
@@ -206,8 +189,83 @@ func (w *graphs) afterOperator(f *host.Frame, pc int) {
 	w.born.Add(1)
 	w.d.At(Event{
 		Kind: logs.StopNaN, Thread: f.Thread(), Frame: f, Ran: true,
-		Reason: fmt.Sprintf("operator %s gives %s; none of its inputs has any", call.Call.StaticCallee().Name(), what),
+		Reason: fmt.Sprintf("operator %s gives %s; none of its inputs has any", name, what),
 	})
+}
+
+// calls is the operator that f has called: by its name, as a func value, or as a method of an
+// interface.
+func (d *Debugger) calls(f *host.Frame, call *ssa.Call) string {
+	if call.Call.StaticCallee() != nil {
+		return d.isOperator(call)
+	}
+	full := f.NativeName(&call.Call)
+	if full == "" || !d.operator(full) {
+		return ""
+	}
+	return full[strings.LastIndexByte(full, '.')+1:]
+}
+
+// mayCall reports whether an instruction calls something that is known when it runs, and that
+// may be an operator: it gives tensors, or takes some.
+func mayCall(in ssa.Instruction) bool {
+	c, ok := in.(*ssa.Call)
+	if !ok || c.Call.StaticCallee() != nil {
+		return false
+	}
+	if _, builtin := c.Call.Value.(*ssa.Builtin); builtin {
+		return false
+	}
+	sig := c.Call.Signature()
+	for _, vars := range []*types.Tuple{sig.Results(), sig.Params()} {
+		for i := range vars.Len() {
+			t := types.Unalias(vars.At(i).Type())
+			if p, ok := t.(*types.Pointer); ok && isTensor(p.Elem()) || types.IsInterface(t) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// watchGrads looks at backward passes from now on, or no longer.
+func (d *Debugger) watchGrads(on bool) {
+	if on == d.gradsWatched {
+		return
+	}
+	d.gradsWatched = on
+	if on {
+		torch.WatchGrads(d.grads)
+	} else {
+		torch.WatchGrads(nil)
+	}
+}
+
+// grads looks at a function of a backward pass, where that runs on a goroutine of the program.
+func (w *graphs) grads(name string, got []*torch.Tensor) func(gave []*torch.Tensor) {
+	if !w.d.Wants(logs.StopNaN) || w.d.evaluates() || host.ThreadOf(w.d.in) == nil {
+		return nil
+	}
+	for _, g := range got {
+		if torch.NonFinite(g) != "" {
+			return nil
+		}
+	}
+	born := w.born.Load()
+	return func(gave []*torch.Tensor) {
+		if w.born.Load() != born { // a kernel of it has
+			return
+		}
+		for _, g := range gave {
+			if what := torch.NonFinite(g); what != "" {
+				w.born.Add(1)
+				e := w.here(logs.StopNaN)
+				e.Reason = fmt.Sprintf("%s, in the backward pass, gives %s; none of the gradients that it got has any", name, what)
+				w.d.At(e)
+				return
+			}
+		}
+	}
 }
 
 // sharesResult reports whether an argument is where an operator has written its result.

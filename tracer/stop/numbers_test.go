@@ -44,6 +44,54 @@ func TestNaN(t *testing.T) {
 	}
 }
 
+// A NaN stops where an operator makes it that is no call by name: a func value, from a variable,
+// a field, a map or an argument, a method value or expression, a method of an interface; and in a
+// backward pass.
+func TestNaNOfFuncValues(t *testing.T) {
+	for _, body := range []string{
+		"f := torch.Log; f(x) // born",
+		"f := x.Log; f() // born",
+		"f := (*torch.Tensor).Log; f(x) // born",
+		"var l interface{ Log() *torch.Tensor } = x; l.Log() // born",
+		"m := map[string]func(*torch.Tensor) *torch.Tensor{\"log\": torch.Log}; m[\"log\"](x) // born",
+		"l := layer{torch.Log}; l.f(x) // born",
+		"apply((*torch.Tensor).Log, x)",
+		"w := x.Mul(0).RequiresGrad_(true); y := w.Sqrt().Sum(); y.Backward() // born",
+	} {
+		text := `
+type layer struct{ f func(*torch.Tensor) *torch.Tensor }
+
+func apply(f func(*torch.Tensor) *torch.Tensor, x *torch.Tensor) *torch.Tensor { BODY }
+
+func main() {
+	x := torch.NewTensor([]float32{-1, -2})
+	` + body + `
+}
+`
+		in := "return f(x)"
+		if strings.HasPrefix(body, "apply") {
+			in += " // born"
+		}
+		s := load(t, strings.Replace(text, "BODY", in+"\n", 1))
+		st := s.run("nan")
+		backward := strings.Contains(st.Reason, "SqrtBackward0, in the backward pass, gives 2 Inf")
+		eager := strings.Contains(st.Reason, "operator Log gives 2 NaN")
+		if st.Kind != logs.StopNaN || st.Where.Line != s.line("// born") || !backward && !eager {
+			t.Errorf("%s: %+v", body, st)
+		}
+		if st, more := s.nextAfter(); more {
+			t.Errorf("%s: it stops again: %s", body, st.Reason)
+		}
+	}
+}
+
+// nextAfter is the next stop, unless the program ends before it.
+func (s *session) nextAfter() (logs.Stop, bool) {
+	s.t.Helper()
+	s.send("continue", "")
+	return s.nextOrEnd()
+}
+
 // wrong is a backend whose graphs give 1 too much in every element.
 type wrong struct{}
 

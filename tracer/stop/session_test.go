@@ -19,6 +19,7 @@ import (
 	"tcdbg/torch/compiler/modes"
 	"tcdbg/tracer"
 	"tcdbg/tracer/host"
+	"tcdbg/tracer/host/journal"
 	"tcdbg/tracer/replay"
 	"tcdbg/tracer/stop"
 )
@@ -128,14 +129,20 @@ func load(t *testing.T, body string) *session {
 
 func open(t *testing.T, files ...string) *session {
 	t.Helper()
+	return openWith(t, nil, files...)
+}
+
+// openWith is open of a run that is kept, where tape is set.
+func openWith(t *testing.T, tape *journal.Tape, files ...string) *session {
+	t.Helper()
 	prog, err := host.Load(host.LoadConfig{Paths: files, Source: os.DirFS("../../")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &session{t: t, file: files[0], exit: make(chan host.Exit, 1)}
 	s.more = sync.NewCond(&s.mu)
-	s.d = stop.New(stop.Config{Prog: prog, Sink: s, PID: 7, Paused: true, Operator: tracer.IsOperator})
-	cfg := host.Config{Stdout: &s.stdout, Stderr: &s.stderr, Args: []string{"model"}}
+	s.d = stop.New(stop.Config{Prog: prog, Sink: s, PID: 7, Paused: true, Operator: tracer.IsOperator, Journal: tape})
+	cfg := host.Config{Journal: tape, Stdout: &s.stdout, Stderr: &s.stderr, Args: []string{"model"}}
 	s.d.Install(&cfg)
 	tr := tracer.New(prog, tracer.Config{Sink: s, Stops: s.d, Backend: func(name string) (tracer.Backend, error) {
 		return backend, modes.CheckBackend(name)

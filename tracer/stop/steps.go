@@ -2,6 +2,7 @@ package stop
 
 import (
 	"slices"
+	"sync"
 
 	"tcdbg/logs"
 	"tcdbg/logs/ctl"
@@ -64,7 +65,7 @@ func (d *Debugger) setStep(c ctl.Command) {
 			return
 		}
 	}
-	d.asked, d.paused, d.step = c.ID, false, s
+	d.command, d.paused, d.step = c.ID, false, s
 	if d.stands() == nil {
 		if kind == stepLine || kind == stepOut { // of no function: it is a pause
 			s.kind = stepInto
@@ -124,6 +125,9 @@ type armed struct {
 	ret       *host.Code
 	retPC     int
 	points    []*point
+	place     *Place   // of a program that is run again
+	some      bool     // any of it is set
+	sets      sync.Map // *host.Code -> map[int]bool: what is asked for, without what is counted
 }
 
 // arm brings traps and wishes up to date.
@@ -152,13 +156,29 @@ func (d *Debugger) arm() {
 		want |= d.step.arm(a)
 		traces = true
 	}
+	if g := d.again; g != nil && g.inside {
+		want |= mask(g.Target.Kinds)
+		a.place, traces = g.Target.Place, true
+	}
+	if g := d.again; g != nil && g.Search != nil && g.Search.NaN {
+		want |= bit(logs.StopNaN)
+		a.numbers = true
+	}
+	d.watchGrads(a.numbers)
+	d.asks.Store(uint32(want))
+	d.asksTraces.Store(traces)
+	if d.moments != nil {
+		want |= counted
+	}
 	d.wanted.Store(uint32(want))
-	d.traces.Store(traces)
-	d.every.Store(d.step.instructions() || slices.ContainsFunc(a.points, func(p *point) bool { return p.within }))
+	d.traces.Store(traces || d.moments != nil)
+	d.every.Store(a.place != nil || d.step.instructions() || slices.ContainsFunc(a.points, func(p *point) bool { return p.within }))
 	if d.in == nil {
 		return
 	}
-	if on := a.any(); on || d.trapped {
+	a.some = a.any()
+	d.asked.Store(a)
+	if on := a.some || d.moments != nil; on || d.trapped {
 		d.trapped = on
 		if !on {
 			d.in.SetTraps(nil, nil)
@@ -177,6 +197,7 @@ func (s *stepping) arm(a *armed) mask {
 		a.own = true
 	case stepLine, stepOut:
 		a.codes = s.codes
+		a.own = s.thread != nil && s.thread.CalledBack() // who called it is not known: any line may come next
 	case stepOperator:
 		a.operators = true
 	case stepTo:
@@ -189,11 +210,45 @@ func (s *stepping) arm(a *armed) mask {
 }
 
 func (a *armed) any() bool {
-	return a.numbers || a.all || a.own || a.operators || a.ret != nil || len(a.codes) > 0 || len(a.points) > 0
+	return a.numbers || a.all || a.own || a.operators || a.ret != nil || len(a.codes) > 0 || len(a.points) > 0 ||
+		a.place != nil
 }
 
 // want lists the instructions of c that are to have traps.
 func (a *armed) want(c *host.Code) []int {
+	if a.d.moments == nil {
+		return a.asks(c)
+	}
+	if c.Marks == nil {
+		a.d.moments.mark(c)
+	}
+	out := a.asks(c)
+	if len(out) > 0 {
+		set := map[int]bool{}
+		for _, pc := range out {
+			set[pc] = true
+		}
+		a.sets.Store(c, set)
+	}
+	out = append(out, marked(c.Marks)...)
+	if g := a.d.again; g != nil && g.watch != nil {
+		out = append(out, returns(c)...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// has reports whether an instruction is to have a trap for more than being counted.
+func (a *armed) has(c *host.Code, pc int) bool {
+	if a == nil || !a.some {
+		return false
+	}
+	set, ok := a.sets.Load(c)
+	return ok && set.(map[int]bool)[pc]
+}
+
+// asks lists those where the program may have to stop.
+func (a *armed) asks(c *host.Code) []int {
 	l := a.d.places.of(c)
 	var out []int
 	if a.all || a.codes[c] || a.own && ownFile(fileOf(a.d.prog, c.Fn)) {
@@ -211,6 +266,14 @@ func (a *armed) want(c *host.Code) []int {
 	}
 	if a.operators || a.numbers {
 		out = append(out, a.d.operators(c)...)
+	}
+	for pc, in := range c.Instrs {
+		if a.numbers && mayCall(in) {
+			out = append(out, pc)
+		}
+	}
+	if p := a.place; p != nil && c.Marks.Name == p.Code && p.PC < len(c.Instrs) {
+		out = append(out, p.PC)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
@@ -249,11 +312,19 @@ func (d *Debugger) trap(f *host.Frame, pc int, ran bool) {
 	if d.evaluates() || f.Thread().Scratch() {
 		return
 	}
+	first, look := d.moments.ticks(f)
+	if d.again != nil {
+		d.again.watch.look(f, first, d.moments.path)
+	}
+	asked := d.moments == nil || d.asked.Load().has(f.Code, pc)
+	if !look && !asked {
+		return
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	me := host.Goroutine(d.in)
 	d.queue(me)
-	d.visits(Event{Kind: logs.StopLine, Thread: f.Thread(), Frame: f}, me)
+	d.visits(Event{Kind: logs.StopLine, Thread: f.Thread(), Frame: f}, me, first, asked)
 }
 
 // instructions reports whether a step ends at an instruction, not at a line.
@@ -261,17 +332,20 @@ func (s *stepping) instructions() bool {
 	return s != nil && (s.kind == stepOperator || s.kind == stepInstruction)
 }
 
-// visits looks at all lines that begin at the instruction that e.Frame is about to run.
-func (d *Debugger) visits(e Event, me string) {
+// visits looks at all lines that begin at the instruction that e.Frame is about to run,
+// whose first moment is given. Where it is not asked for, it is only counted, and compared.
+func (d *Debugger) visits(e Event, me string, first int64, asked bool) {
 	f := e.Frame
 	l := d.places.of(f.Code)
 	starts := l.at[f.PC]
 	before := d.count
 	for i, s := range starts {
-		d.visit(e, me, s, i == 0 && f.PC == l.entry(f.Code.Fn))
+		d.at = d.moments.position(f, first, i)
+		d.visit(e, me, s, i == 0 && f.PC == l.entry(f.Code.Fn), asked)
 	}
-	if len(starts) == 0 || d.count == before && d.step.instructions() {
-		d.visit(e, me, nil, len(starts) == 0 && f.PC == l.entry(f.Code.Fn))
+	if len(starts) == 0 || d.count == before && (d.step.instructions() || d.again != nil) {
+		d.at = d.moments.position(f, first, len(starts))
+		d.visit(e, me, nil, len(starts) == 0 && f.PC == l.entry(f.Code.Fn), asked)
 	}
 }
 
@@ -289,11 +363,30 @@ func (d *Debugger) mayHit(e Event, at *start, entry bool) bool {
 }
 
 // visit stops at one line, or one instruction, if anything asks for that.
-func (d *Debugger) visit(e Event, me string, at *start, entry bool) {
+func (d *Debugger) visit(e Event, me string, at *start, entry, asked bool) {
 	arrive := func() *stopped {
 		s := d.arrive(e, me, at)
 		s.entry = entry
 		return s
+	}
+	d.back.check(d.at, arrive)
+	if d.again != nil {
+		d.again.viewer.look(d.again, d.at, arrive, at == nil)
+	}
+	why, stops := d.again.reaches(d.at, arrive)
+	if !stops && !d.at.plain() {
+		why, stops = d.again.insideTarget(e.Frame)
+	}
+	if stops {
+		s := arrive()
+		if at == nil {
+			s.Kind = logs.StopPause
+		}
+		d.stop(s, why, 0)
+		return
+	}
+	if !asked {
+		return
 	}
 	if d.mayHit(e, at, entry) {
 		s := arrive()

@@ -34,7 +34,12 @@ func (d *Debugger) Traces() bool { return d != nil && d.traces.Load() }
 // Traced is called before each instruction of a trace.
 func (d *Debugger) Traced(t Trace, compiled, compile string) {
 	f := t.Frame()
-	if !d.every.Load() && len(d.places.of(f.Code).at[f.PC]) == 0 || d.evaluates() {
+	if d.evaluates() {
+		return
+	}
+	first, look := d.moments.ticks(f)
+	asked := d.asksTraces.Load() && (d.every.Load() || len(d.places.of(f.Code).at[f.PC]) > 0)
+	if !look && !asked {
 		return
 	}
 	d.mu.Lock()
@@ -42,7 +47,7 @@ func (d *Debugger) Traced(t Trace, compiled, compile string) {
 	me := host.Goroutine(d.in)
 	d.queue(me)
 	e := Event{Kind: logs.StopLine, Thread: f.Thread(), Frame: f, Callers: t.Region(), Trace: t, Compiled: compiled, Compile: compile}
-	d.visits(e, me)
+	d.visits(e, me, first, asked)
 }
 
 // TraceEnded is called when a trace has ended: a step in it goes on with the program.

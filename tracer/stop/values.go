@@ -38,6 +38,9 @@ type show struct {
 	fake func(*torch.Tensor) *logs.TensorValue
 	// maps may be read: no goroutine writes them.
 	maps bool
+	// seen, where set, are the tensors whose elements are in the digest bytes.
+	seen  map[*torch.Tensor]bool
+	bytes uint64
 }
 
 // walk is one variable being shown.
@@ -220,6 +223,7 @@ func (w *walk) tensor(v *logs.Value, t *torch.Tensor) {
 		v.Fake = w.fake(t)
 	}
 	v.Tensor = tensorValue(t)
+	w.look(t)
 	v.Text = tensorText(v.Tensor)
 	if t.Fake() != nil {
 		v.Fake, v.Tensor = cmpFake(v.Fake, v.Tensor), nil

@@ -32,6 +32,9 @@ const (
 	Ranks
 	Stop
 	Ledger
+	Calls
+	Numerics
+	Profile
 )
 
 // Title is what a screen is called: its name, the name for narrow terminals, the key

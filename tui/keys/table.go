@@ -57,10 +57,12 @@ const (
 	PrevItem
 	NextItem
 	XRay
+	Linked
 	SetBreakpoint
 	RunToLine
 	Try
 	TryAll
+	TrySwitch
 	OpenScreen
 
 	Own Action = 1000
@@ -109,6 +111,7 @@ func rows() []Binding {
 		Bind(Rerun, "run again", "The program", 3, "R"),
 		Bind(Watch, "run again whenever a file is saved, and say what changed", "The program", 0, "w"),
 		Bind(XRay, "X-ray: the selected line from source to kernel", "Screens", 0, "*"),
+		Bind(Linked, "three linked screens beside each other (160 columns)", "Screens", 0, "|"),
 		Bind(Copy, "copy the selection", "Copy and export", 0, "y"),
 		Bind(Editor, "open the line in $EDITOR", "Copy and export", 4, "e"),
 		Bind(Export, "write the screen to a file", "Copy and export", 0, "x"),
@@ -137,6 +140,8 @@ func rows() []Binding {
 		Bind(SetBreakpoint, "set a breakpoint: at the line, or asks where", "The program", 0, "b").on(Source, Stop),
 		Bind(Try, "try the remedy of the row: the program runs with it", "Trials of remedies", 3, "t").on(Overview, Breaks, Recompiles),
 		Bind(TryAll, "try every remedy, alone and together", "Trials of remedies", 0, "T").on(Overview, Breaks, Recompiles, Ledger),
+		Bind(TrySwitch, "try a switch on the whole program: asks which", "Trials of remedies", 0, "W").
+			on(Overview, Breaks, Recompiles, Ledger),
 		Bind(RunToLine, "run to the line", "The program", 0, "r").on(Source, Stop),
 		Bind(Fold, "fold or unfold", "Trees", 3, "z").on(Stop),
 	}

@@ -41,6 +41,12 @@ type Typed struct {
 // On reports whether somebody types.
 func (p *Prompt) On() bool { return p.open }
 
+// Set replaces what was typed.
+func (p *Prompt) Set(text string) {
+	p.input.SetValue(text)
+	p.input.CursorEnd()
+}
+
 // Start opens the prompt with a text.
 func (p *Prompt) Start(head, text string, use Typed) tea.Cmd {
 	p.open, p.head, p.typed = true, head, use

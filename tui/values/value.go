@@ -27,7 +27,12 @@ func (b *builder) value(path string, indent int, v *logs.Value) {
 		style = theme.Bold
 	}
 	line := theme.Line{{Text: theme.Spaces(indent)}, {Text: glyph + " ", Style: theme.Faint}, theme.T(style, name)}
-	b.add(Line{Line: append(line, theme.T(valueStyle(v), Text(v))), Path: path})
+	outer := b.names
+	if outer != nil {
+		b.names = append(outer[:len(outer):len(outer)], v.Name)
+	}
+	defer func() { b.names = outer }()
+	b.add(Line{Line: append(line, theme.T(valueStyle(v), Text(v))), Path: path, Names: b.names})
 	if !open {
 		return
 	}

@@ -22,6 +22,9 @@ type Line struct {
 	Level int      // of the stack, for an expression
 	Path  string   // what can be folded or unfolded; "": nothing
 	Watch string   // expression that is watched
+	// Names are the variable of the level that the line shows, and the fields, indices or keys
+	// in it; nil: none.
+	Names []string
 }
 
 // Max bounds the lines: a trace may be anybody's.
@@ -58,6 +61,7 @@ type builder struct {
 	Style
 	lines []Line
 	level int
+	names []string // of what the value is in; nil: no variable
 }
 
 // whole is all lines, and that there are more.
@@ -124,6 +128,9 @@ func (b *builder) why(s *logs.Stop) {
 	if p := s.Where; p != nil && p.Code != "" {
 		code := append(theme.Line{{Text: "  "}}, b.Code(syntax.OfFile(p.File), strings.TrimSpace(p.Code))...)
 		b.add(Line{Line: code, Pos: *p})
+	}
+	if s.Note != "" {
+		b.text(theme.Yellow, 2, s.Note)
 	}
 	if s.Compiled != "" {
 		id := ""
@@ -222,7 +229,9 @@ func (b *builder) stack(stack []logs.StackFrame) {
 		}})
 		if open {
 			for k := range f.Locals {
+				b.names = []string{}
 				b.value(fmt.Sprintf("%s/%d", path, k), 4, &f.Locals[k])
+				b.names = nil
 			}
 		}
 	}

@@ -22,6 +22,7 @@ import (
 type Process struct {
 	Hello Hello
 	Calls []Call
+	Grads []Grads
 	End   *End // nil: it was killed, or crashed
 	path  string
 }
@@ -31,6 +32,10 @@ type Trial struct {
 	Processes []*Process
 	Output    string // standard output
 	Long      bool   // of which only the beginning is here
+	Errors    string // standard error, without what the engines log
+	ErrorsCut bool
+	// Noisy says that standard error differs from run to run of the same program.
+	Noisy bool
 }
 
 // maxLine bounds one line of a file of calls.
@@ -98,6 +103,8 @@ func readProcess(path string) (*Process, error) {
 			p.Hello = *l.Hello
 		case l.Call != nil:
 			p.Calls = append(p.Calls, *l.Call)
+		case l.Grads != nil:
+			p.Grads = append(p.Grads, *l.Grads)
 		case l.End != nil:
 			p.End = l.End
 		}
@@ -108,36 +115,76 @@ func readProcess(path string) (*Process, error) {
 // Compare compares the results of a trial with those of another without its remedy. quieter
 // says that it may print less.
 func Compare(base, t *Trial, quieter bool) (*remedy.Comparison, error) {
-	c := &remedy.Comparison{}
+	c := &comparison{}
+	err := c.compare(base, t, quieter)
+	return &c.Comparison, err
+}
+
+// comparison is one at work.
+type comparison struct {
+	remedy.Comparison
+	// rounded says that of the tensors that this call writes, or of the gradients of this pass, some
+	// differ by no more than rounding, and older that such did before it: what
+	// a program keeps is what its next step begins with.
+	rounded, older bool
+	// number says that the difference that was found is of two numbers, none of them whole.
+	number bool
+}
+
+func (c *comparison) compare(base, t *Trial, quieter bool) error {
 	if len(base.Processes) != len(t.Processes) {
 		c.First = fmt.Sprintf("%d processes call compiled functions, and without the remedy %d", len(t.Processes), len(base.Processes))
-		return c, nil
+		return nil
+	}
+	for _, p := range append(slices.Clone(base.Processes), t.Processes...) {
+		if p.End == nil {
+			continue
+		}
+		for _, problem := range p.End.Problems {
+			c.limit(problem)
+		}
 	}
 	for i := range base.Processes {
-		first, err := compareProcess(c, base.Processes[i], t.Processes[i])
+		first, err := c.compareProcess(base.Processes[i], t.Processes[i])
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if first != "" {
 			if len(base.Processes) > 1 {
 				first = fmt.Sprintf("process %d: %s", i, first)
 			}
-			c.First = first
-			return c, nil
+			c.First, c.Grown = first, c.number && c.older
+			return nil
 		}
 	}
 	if base.Output == "" && t.Output == "" {
-		limit(c, remedy.NoOutput)
+		c.limit(remedy.NoOutput)
 	}
-	c.First, c.Fewer = compareOutput(base.Output, t.Output, quieter)
+	c.First, c.Fewer = c.output("standard output", base.Output, t.Output, quieter)
 	if base.Long || t.Long {
-		limit(c, "of standard output the first megabyte was compared")
+		c.limit("of standard output the first megabyte was compared")
 	}
-	c.Equal = c.First == ""
-	return c, nil
+	if c.First == "" {
+		c.errors(base, t, quieter)
+	}
+	c.Equal, c.Grown = c.First == "", c.number && c.older
+	return nil
 }
 
-func compareProcess(c *remedy.Comparison, base, t *Process) (first string, err error) {
+// errors compares standard error.
+func (c *comparison) errors(base, t *Trial, quieter bool) {
+	if base.Noisy {
+		c.limit("standard error, which differs from run to run without any change")
+		return
+	}
+	first, fewer := c.output("standard error", base.Errors, t.Errors, quieter)
+	c.First, c.Fewer, c.OnlyErrors = first, c.Fewer+fewer, first != ""
+	if base.ErrorsCut || t.ErrorsCut {
+		c.limit("of standard error the first megabyte was compared")
+	}
+}
+
+func (c *comparison) compareProcess(base, t *Process) (first string, err error) {
 	x, err := os.Open(base.path)
 	if err != nil {
 		return "", err
@@ -148,7 +195,11 @@ func compareProcess(c *remedy.Comparison, base, t *Process) (first string, err e
 		return "", err
 	}
 	defer y.Close()
+	g := gradients{c: c, base: base.Grads, trial: t.Grads, x: x, y: y}
 	for i := range min(len(base.Calls), len(t.Calls)) {
+		if first, err := g.upTo(i); first != "" || err != nil {
+			return first, err
+		}
 		a, b := &base.Calls[i], &t.Calls[i]
 		where := fmt.Sprintf("call %d of %s", i+1, b.Function)
 		switch {
@@ -157,32 +208,82 @@ func compareProcess(c *remedy.Comparison, base, t *Process) (first string, err e
 		case a.Raised != b.Raised:
 			return fmt.Sprintf("%s %s, and without the remedy %s", where, ended(b), ended(a)), nil
 		case a.Full || b.Full:
-			limit(c, fmt.Sprintf("of a process the first %d calls were compared", i))
+			c.limit(fmt.Sprintf("of a process the first %d calls were compared", i))
 			if len(base.Calls) != len(t.Calls) {
 				return fmt.Sprintf("%d calls of compiled functions, and without the remedy %d", len(t.Calls), len(base.Calls)), nil
 			}
 			return "", nil
 		case a.Unused != b.Unused:
-			limit(c, "calls whose results are not used in both runs")
-			continue
+			c.limit("calls whose results are not used in both runs")
 		case a.Unused:
-			limit(c, "calls whose results nobody uses")
-			continue
+			c.limit("calls whose results nobody uses")
+		default:
+			first, err := c.leaves(a, b, x, y)
+			if first != "" || err != nil {
+				return where + ", " + first, err
+			}
+			c.Calls++
 		}
-		first, err := compareLeaves(c, a, b, x, y)
-		if first != "" || err != nil {
+		if first, err := c.state(a, b, x, y); first != "" || err != nil {
 			return where + ", " + first, err
 		}
-		c.Calls++
 	}
 	if len(base.Calls) != len(t.Calls) {
 		return fmt.Sprintf("%d calls of compiled functions, and without the remedy %d", len(t.Calls), len(base.Calls)), nil
 	}
-	return "", nil
+	return g.upTo(len(base.Calls))
+}
+
+// Threads reports whether calls come from several threads of a process: they have no order.
+func (t *Trial) Threads() bool {
+	for _, p := range t.Processes {
+		for i := range p.Calls {
+			if p.Calls[i].Thread != p.Calls[0].Thread {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// OnlyReturned is a trial with what calls return alone: training makes of rounding other gradients
+// and parameters sooner than other results.
+func (t *Trial) OnlyReturned() *Trial {
+	out := *t
+	out.Processes = nil
+	for _, p := range t.Processes {
+		q := *p
+		q.Grads, q.Calls = nil, slices.Clone(p.Calls)
+		for i := range q.Calls {
+			c := &q.Calls[i]
+			c.State, c.StateFull, c.Hidden = nil, false, 0
+		}
+		out.Processes = append(out.Processes, &q)
+	}
+	return &out
+}
+
+// DropFailed takes out of two trials the calls that raise in one of them alone, and returns how many
+// there were: they say nothing of numbers.
+func DropFailed(base, t *Trial) (dropped int) {
+	for i := range min(len(base.Processes), len(t.Processes)) {
+		a, b := base.Processes[i], t.Processes[i]
+		var x, y []Call
+		for k := range min(len(a.Calls), len(b.Calls)) {
+			if c, d := &a.Calls[k], &b.Calls[k]; c.Function == d.Function && c.Raised != d.Raised {
+				dropped++
+				continue
+			}
+			x, y = append(x, a.Calls[k]), append(y, b.Calls[k])
+		}
+		n := min(len(a.Calls), len(b.Calls))
+		a.Calls, b.Calls = append(x, a.Calls[n:]...), append(y, b.Calls[n:]...)
+	}
+	return dropped
 }
 
 // limit notes what was not compared, once.
-func limit(c *remedy.Comparison, what string) {
+func (c *comparison) limit(what string) {
 	if !slices.Contains(c.Limits, what) {
 		c.Limits = append(c.Limits, what)
 	}
@@ -195,12 +296,13 @@ func ended(c *Call) string {
 	return "fails with " + c.Raised
 }
 
-func compareLeaves(c *remedy.Comparison, a, b *Call, x, y io.ReaderAt) (string, error) {
+// leaves compares what a call returns.
+func (c *comparison) leaves(a, b *Call, x, y io.ReaderAt) (string, error) {
 	if len(a.Out) != len(b.Out) {
 		return fmt.Sprintf("%d values are returned, and without the remedy %d", len(b.Out), len(a.Out)), nil
 	}
 	if len(a.Out) >= MaxLeaves {
-		limit(c, fmt.Sprintf("of the results of a call the first %d values were compared", MaxLeaves))
+		c.limit(fmt.Sprintf("of the results of a call the first %d values were compared", MaxLeaves))
 	}
 	for i := range a.Out {
 		p, q := &a.Out[i], &b.Out[i]
@@ -212,16 +314,17 @@ func compareLeaves(c *remedy.Comparison, a, b *Call, x, y io.ReaderAt) (string, 
 		case p.Path != q.Path || p.Opaque != q.Opaque:
 			return fmt.Sprintf("what is returned is made otherwise at %s", name), nil
 		case p.Opaque:
-			limit(c, "values that are neither tensors nor numbers, texts or flags")
+			c.limit("values that are neither tensors nor numbers, texts or flags")
 		case p.Dtype != q.Dtype || !slices.Equal(p.Shape, q.Shape) || p.N != q.N:
 			return fmt.Sprintf("%s is %s%v, and without the remedy %s%v", name, q.Dtype, q.Shape, p.Dtype, p.Shape), nil
 		case p.Dtype == "":
 			if !closeWords(p.Text, q.Text) {
+				c.number = sameWords(p.Text, q.Text, math.Inf(1))
 				return fmt.Sprintf("%s is %s, and without the remedy %s", name, brief(q.Text), brief(p.Text)), nil
 			}
 			c.Values++
 		default:
-			first, err := compareValues(p, q, x, y)
+			first, err := c.values(p, q, x, y, held{slack: 1})
 			if first != "" || err != nil {
 				return name + first, err
 			}
@@ -231,8 +334,12 @@ func compareLeaves(c *remedy.Comparison, a, b *Call, x, y io.ReaderAt) (string, 
 	return "", nil
 }
 
-// compareValues compares the numbers of a tensor.
-func compareValues(p, q *Leaf, x, y io.ReaderAt) (string, error) {
+// held is how closely numbers are held together: so many tolerances, and the least that counts as
+// their typical size.
+type held struct{ slack, least float64 }
+
+// values compares the numbers of a tensor.
+func (c *comparison) values(p, q *Leaf, x, y io.ReaderAt, h held) (string, error) {
 	a, err := words(x, p)
 	if err != nil {
 		return "", err
@@ -249,21 +356,28 @@ func compareValues(p, q *Leaf, x, y io.ReaderAt) (string, error) {
 		}
 		return "", nil
 	}
-	sum, n := 0.0, 0
-	for _, w := range a {
-		if v := math.Float64frombits(w); !math.IsNaN(v) && !math.IsInf(v, 0) {
-			sum, n = sum+v*v, n+1
-		}
-	}
-	scale := math.Sqrt(sum / float64(max(n, 1)))
-	tolerance := remedy.Tolerance(p.Dtype)
+	scale := max(typical(a), h.least)
+	tolerance := h.slack * remedy.Tolerance(p.Dtype)
 	for i := range a {
 		v, w := math.Float64frombits(a[i]), math.Float64frombits(b[i])
+		c.rounded = c.rounded || a[i] != b[i]
 		if !remedy.Near(v, w, tolerance, scale) {
+			c.number = !math.IsNaN(v-w) && !math.IsInf(v-w, 0)
 			return fmt.Sprintf("%s is %.6g, and without the remedy %.6g", index(i, p), w, v), nil
 		}
 	}
 	return "", nil
+}
+
+// typical is the root of the mean square of what is a number.
+func typical(bits []uint64) float64 {
+	sum, n := 0.0, 0
+	for _, w := range bits {
+		if v := math.Float64frombits(w); !math.IsNaN(v) && !math.IsInf(v, 0) {
+			sum, n = sum+v*v, n+1
+		}
+	}
+	return math.Sqrt(sum / float64(max(n, 1)))
 }
 
 // index spells the place of element i of a tensor.
@@ -297,9 +411,9 @@ func words(f io.ReaderAt, l *Leaf) ([]uint64, error) {
 	return out, nil
 }
 
-// compareOutput compares what two runs printed, a line at a time; numbers may differ in
+// output compares what two runs printed, a line at a time; numbers may differ in
 // their last digits. fewer counts the lines that are missing where that is allowed.
-func compareOutput(a, b string, quieter bool) (first string, fewer int) {
+func (c *comparison) output(of, a, b string, quieter bool) (first string, fewer int) {
 	x, y := strings.Split(strings.TrimRight(a, "\n"), "\n"), strings.Split(strings.TrimRight(b, "\n"), "\n")
 	j := 0
 	for i, line := range x {
@@ -309,13 +423,14 @@ func compareOutput(a, b string, quieter bool) (first string, fewer int) {
 		case quieter:
 			fewer++
 		case j >= len(y):
-			return fmt.Sprintf("line %d of standard output is missing: %s", i+1, brief(line)), 0
+			return fmt.Sprintf("line %d of %s is missing: %s", i+1, of, brief(line)), 0
 		default:
-			return fmt.Sprintf("line %d of standard output is %s, and without the remedy %s", j+1, brief(y[j]), brief(line)), 0
+			c.number = sameWords(line, y[j], math.Inf(1))
+			return fmt.Sprintf("line %d of %s is %s, and without the remedy %s", j+1, of, brief(y[j]), brief(line)), 0
 		}
 	}
 	if j < len(y) && strings.TrimSpace(y[j]) != "" {
-		return fmt.Sprintf("line %d of standard output is %s, which is not there without the remedy", j+1, brief(y[j])), 0
+		return fmt.Sprintf("line %d of %s is %s, which is not there without the remedy", j+1, of, brief(y[j])), 0
 	}
 	return "", fewer
 }
@@ -333,7 +448,9 @@ func brief(s string) string {
 var printedTolerance = remedy.Tolerance("float32")
 
 // closeWords compares texts word by word, numbers with their tolerance.
-func closeWords(a, b string) bool {
+func closeWords(a, b string) bool { return sameWords(a, b, printedTolerance) }
+
+func sameWords(a, b string, tolerance float64) bool {
 	if a == b {
 		return true
 	}
@@ -349,7 +466,7 @@ func closeWords(a, b string) bool {
 		q, err2 := strconv.ParseFloat(y[i], 64)
 		whole := !strings.ContainsAny(x[i]+y[i], ".eE")
 		// a number of four decimals may be rounded to another last one
-		if err1 != nil || err2 != nil || whole || !remedy.Near(p, q, printedTolerance, 0) && math.Abs(p-q) > lastDigit(x[i]) {
+		if err1 != nil || err2 != nil || whole || !remedy.Near(p, q, tolerance, 0) && math.Abs(p-q) > lastDigit(x[i]) {
 			return false
 		}
 	}

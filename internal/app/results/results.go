@@ -19,13 +19,19 @@ const (
 const (
 	MaxCalls  = 64
 	MaxValues = 64 << 20
-	MaxLeaves = 256 // tensors, numbers and texts of one call
+	MaxLeaves = 256      // tensors, numbers and texts of one call
+	MaxState  = 1024     // tensors that a call may write, and tensors of one backward pass
+	MaxBytes  = 64 << 20 // of what calls write and of gradients
+	// MaxSmall is how many numbers a tensor may have that is written down although the call leaves it
+	// alone: the other run may not.
+	MaxSmall = 1024
 )
 
 // Line is one line of a process: exactly one field is set.
 type Line struct {
 	Hello *Hello `json:"hello,omitempty"`
 	Call  *Call  `json:"call,omitempty"`
+	Grads *Grads `json:"grads,omitempty"`
 	End   *End   `json:"end,omitempty"`
 }
 
@@ -38,6 +44,7 @@ type Hello struct {
 
 // Call is one outermost call of a compiled function.
 type Call struct {
+	Thread   int    `json:"thread,omitempty"` // goroutine or thread, numbered as they come
 	Rank     *int   `json:"rank,omitempty"`
 	Function string `json:"fn"`
 	Nanos    int64  `json:"ns"`
@@ -47,6 +54,19 @@ type Call struct {
 	// Out are its results; nil with Full where they were not written.
 	Out  []Leaf `json:"out,omitempty"`
 	Full bool   `json:"full,omitempty"` // MaxCalls or MaxValues was reached
+	// State are the tensors that the call can reach: arguments, parameters and buffers, variables that
+	// its function captures, and their gradients. Hidden counts those that cannot be told to be written.
+	State     []Leaf `json:"state,omitempty"`
+	StateFull bool   `json:"state_full,omitempty"` // MaxState or MaxBytes was reached
+	Hidden    int    `json:"hidden,omitempty"`
+}
+
+// Grads are the gradients of leaves after a backward pass.
+type Grads struct {
+	After   int    `json:"after"` // calls that came before
+	Leaves  []Leaf `json:"leaves"`
+	Unnamed int    `json:"unnamed,omitempty"` // leaves to which no name of the program leads
+	Full    bool   `json:"full,omitempty"`    // bounds were reached
 }
 
 // Leaf is one tensor, number, text or flag within the results of a call.
@@ -60,6 +80,12 @@ type Leaf struct {
 	Text  string `json:"text,omitempty"`
 	// Opaque says that it is a value which cannot be compared.
 	Opaque bool `json:"opaque,omitempty"`
+	// Wrote says that the call wrote it; Bare, that its numbers are not in the file.
+	Wrote bool `json:"wrote,omitempty"`
+	Bare  bool `json:"bare,omitempty"`
+	// Param says that it collects gradients; Grad, that it is the gradient of the one before.
+	Param bool `json:"param,omitempty"`
+	Grad  bool `json:"grad,omitempty"`
 }
 
 // End is the last line of a process that ended by itself.

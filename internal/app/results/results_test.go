@@ -16,7 +16,13 @@ func written(t *testing.T, dtype string, output string, values ...float64) *Tria
 	}
 	w.Call(Call{Function: "f", Nanos: 1e6, Compiled: true, Out: []Leaf{
 		{Path: "[0]", Dtype: dtype, Shape: []int{1, len(values)}}, {Path: "[1]", Text: "3"},
-	}}, func(int) Values { return Values{Floats: values} })
+	}}, func(int) Values { return Values{Floats: values} }, nil)
+	return closed(t, w, dir, output)
+}
+
+// closed ends a process's results and reads them; output is what it printed.
+func closed(t *testing.T, w *Writer, dir, output string) *Trial {
+	t.Helper()
 	if err := w.Close(false); err != nil {
 		t.Fatal(err)
 	}
@@ -70,6 +76,66 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// trained is the results of a process that calls a step so often: a loss, a parameter that it
+// writes, and the gradient that the next one begins with.
+func trained(t *testing.T, output string, steps ...[3]float64) *Trial {
+	t.Helper()
+	dir := t.TempDir()
+	w, err := Create(dir, Hello{PID: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf := func(path string) []Leaf { return []Leaf{{Path: path, Dtype: "float32", Shape: []int{1}, Wrote: true}} }
+	value := func(v float64) func(int) Values { return func(int) Values { return Values{Floats: []float64{v}} } }
+	for _, s := range steps {
+		w.Call(Call{Function: "step", Out: leaf(""), State: leaf("p")}, value(s[0]), value(s[1]))
+		w.Grads(Grads{Leaves: leaf("q")}, value(s[2]))
+	}
+	return closed(t, w, dir, output)
+}
+
+// Numbers that differ after what a program keeps differed by rounding are told, and may be rounding,
+// too; what differs while all that is kept is the same to the bit is not.
+func TestCompareTraining(t *testing.T) {
+	same, rounded := [3]float64{1, 1, 1}, [3]float64{1, 1.0000001, 1}
+	for _, c := range []struct {
+		name, output string
+		steps        [2][3]float64
+		first        string
+		grown        bool
+	}{
+		{"rounding", "loss 1.0 of 3\n", [2][3]float64{rounded, rounded}, "", false},
+		{"a result at once", "loss 1.0 of 3\n", [2][3]float64{{2, 1.0000001, 1}, same}, "call 1 of step, output[0] is 2", false},
+		{
+			"a result after rounded outputs", "loss 1.0 of 3\n",
+			[2][3]float64{{1.0000001, 1, 1}, {2, 1, 1}},
+			"call 2 of step, output[0] is 2", false,
+		},
+		{"a result after rounded state", "loss 1.0 of 3\n", [2][3]float64{rounded, {2, 1, 1}}, "call 2 of step, output[0] is 2", true},
+		{
+			"a result after rounded gradients", "loss 1.0 of 3\n",
+			[2][3]float64{{1, 1, 1.0000001}, {2, 1, 1}},
+			"call 2 of step, output[0] is 2", true,
+		},
+		{"state at once", "loss 1.0 of 3\n", [2][3]float64{{1.0000001, 2, 1}, same}, "call 1 of step, p[0] is 2", false},
+		{"state after rounded state", "loss 1.0 of 3\n", [2][3]float64{rounded, {1, 2, 1}}, "call 2 of step, p[0] is 2", true},
+		{"a NaN after rounding", "loss 1.0 of 3\n", [2][3]float64{rounded, {math.NaN(), 1, 1}}, "output[0] is NaN", false},
+		{"a gradient at once", "loss 1.0 of 3\n", [2][3]float64{{1, 1, 2}, same}, "the gradient of q[0] is 2", false},
+		{"a printed loss", "loss 1.5 of 3\n", [2][3]float64{same, rounded}, "line 1 of standard output", true},
+		{"a printed loss of the same bits", "loss 1.5 of 3\n", [2][3]float64{same, same}, "line 1 of standard output", false},
+		{"another text", "lost 1.0 of 3\n", [2][3]float64{same, rounded}, "line 1 of standard output", false},
+		{"another count", "loss 1.0 of 4\n", [2][3]float64{same, rounded}, "line 1 of standard output", false},
+	} {
+		got, err := Compare(trained(t, "loss 1.0 of 3\n", same, same), trained(t, c.output, c.steps[0], c.steps[1]), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Equal != (c.first == "") || !strings.Contains(got.First, c.first) || got.Grown != c.grown {
+			t.Errorf("%s: %+v", c.name, got)
+		}
+	}
+}
+
 // Steady calls are those after the last compile; none says why there is no time.
 func TestMeasureTimes(t *testing.T) {
 	call := func(ms int64, compiled bool) Call { return Call{Nanos: ms * 1e6, Compiled: compiled} }
@@ -101,7 +167,7 @@ func TestBounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range MaxCalls + 3 {
-		w.Call(Call{Function: "f", Out: []Leaf{{Text: "1"}}}, nil)
+		w.Call(Call{Function: "f", Out: []Leaf{{Text: "1"}}}, nil, nil)
 	}
 	if err := w.Close(true); err != nil {
 		t.Fatal(err)

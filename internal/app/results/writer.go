@@ -23,6 +23,7 @@ type Writer struct {
 	file   *os.File
 	at     int64
 	calls  int
+	state  int64 // bytes written of what calls write and of gradients
 	end    End
 	err    error
 }
@@ -60,35 +61,77 @@ type Values struct {
 	Ints   []int64
 }
 
-// Call writes one call. values gives the numbers of a leaf that is a tensor. It returns
-// how many calls there were.
-func (w *Writer) Call(c Call, values func(i int) Values) int {
+// Call writes one call. values gives the numbers of a leaf that is a tensor, state those of one of
+// its state. It returns how many calls there were.
+func (w *Writer) Call(c Call, values, state func(i int) Values) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.calls++
 	if w.calls > MaxCalls {
-		c.Out, c.Full = nil, true
+		c.Out, c.State, c.Full = nil, nil, true
 	}
+	c.StateFull = w.tensors(c.State, state) || c.StateFull
 	for i := range c.Out {
 		l := &c.Out[i]
 		if l.Dtype == "" {
 			continue
 		}
 		v := values(i)
-		if w.at+8*int64(len(v.Floats)+len(v.Ints)) > MaxValues {
+		if w.at-w.state+v.bytes() > MaxValues {
 			c.Out, c.Full = nil, true
 			break
 		}
-		l.At, l.Int, l.N = w.at, v.Ints != nil, int64(len(v.Floats)+len(v.Ints))
-		for _, x := range v.Floats {
-			w.put(math.Float64bits(x))
-		}
-		for _, x := range v.Ints {
-			w.put(uint64(x))
-		}
+		w.numbers(l, v)
 	}
 	w.write(Line{Call: &c})
 	return w.calls
+}
+
+// Recording reports whether calls and gradients are still compared.
+func (w *Writer) Recording() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.calls < MaxCalls
+}
+
+// Grads writes the gradients of a backward pass.
+func (w *Writer) Grads(g Grads, values func(i int) Values) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	g.After = w.calls
+	g.Full = w.tensors(g.Leaves, values) || g.Full
+	w.write(Line{Grads: &g})
+}
+
+// tensors writes the numbers of leaves that are not bare; full says that not all had room.
+func (w *Writer) tensors(list []Leaf, values func(i int) Values) (full bool) {
+	for i := range list {
+		l := &list[i]
+		if l.Bare || l.Opaque {
+			continue
+		}
+		v := values(i)
+		if w.state+v.bytes() > MaxBytes {
+			l.Bare, full = true, true
+			continue
+		}
+		w.state += v.bytes()
+		w.numbers(l, v)
+	}
+	return full
+}
+
+func (v Values) bytes() int64 { return 8 * int64(len(v.Floats)+len(v.Ints)) }
+
+// numbers writes the numbers of a tensor.
+func (w *Writer) numbers(l *Leaf, v Values) {
+	l.At, l.Int, l.N = w.at, v.Ints != nil, v.bytes()/8
+	for _, x := range v.Floats {
+		w.put(math.Float64bits(x))
+	}
+	for _, x := range v.Ints {
+		w.put(uint64(x))
+	}
 }
 
 func (w *Writer) put(bits uint64) {

@@ -27,7 +27,8 @@ def _chain():
         if spec is not None and spec.loader is not None:
             break
     else:
-        return
+        # Python takes this for a program that has none, and forgets our module.
+        raise ImportError("No module named 'sitecustomize'", name="sitecustomize")
     from importlib._bootstrap import module_from_spec
 
     module = module_from_spec(spec)

@@ -18,16 +18,19 @@ const bits = 12
 // never more slots than there have been goroutines at one time.
 type Local struct {
 	held  atomic.Int64 // slots whose value is not 0
-	first [1 << bits]atomic.Pointer[slot]
+	slots slots[atomic.Uint32]
 }
+
+// slots has the slots of all goroutines.
+type slots[V any] [1 << bits]atomic.Pointer[slot[V]]
 
 // slot is the value of the goroutine that runs in some memory. Only that goroutine
 // reads or writes it.
-type slot struct {
+type slot[V any] struct {
 	memory uintptr
-	next   *slot
+	next   *slot[V]
 	owner  atomic.Uint64
-	value  atomic.Uint32
+	value  V
 }
 
 // Get returns the value of the calling goroutine.
@@ -35,7 +38,7 @@ func (l *Local) Get() uint32 {
 	if l.held.Load() == 0 {
 		return 0
 	}
-	s := l.find(memory())
+	s := l.slots.find(memory())
 	if s == nil || s.value.Load() == 0 {
 		return 0
 	}
@@ -53,16 +56,16 @@ func (l *Local) Set(v uint32) uint32 {
 		return old
 	}
 	m := memory()
-	s := l.find(m)
+	s := l.slots.find(m)
 	if s == nil {
-		s = l.add(m)
+		s = l.slots.add(m)
 	}
 	s.owner.Store(id())
 	l.put(s, v)
 	return old
 }
 
-func (l *Local) put(s *slot, v uint32) {
+func (l *Local) put(s *slot[atomic.Uint32], v uint32) {
 	switch old := s.value.Swap(v); {
 	case old == 0 && v != 0:
 		l.held.Add(1)
@@ -71,7 +74,7 @@ func (l *Local) put(s *slot, v uint32) {
 	}
 }
 
-func (l *Local) find(m uintptr) *slot {
+func (l *slots[V]) find(m uintptr) *slot[V] {
 	for s := l.bucket(m).Load(); s != nil; s = s.next {
 		if s.memory == m {
 			return s
@@ -80,8 +83,8 @@ func (l *Local) find(m uintptr) *slot {
 	return nil
 }
 
-func (l *Local) add(m uintptr) *slot {
-	s, b := &slot{memory: m}, l.bucket(m)
+func (l *slots[V]) add(m uintptr) *slot[V] {
+	s, b := &slot[V]{memory: m}, l.bucket(m)
 	for {
 		s.next = b.Load()
 		if b.CompareAndSwap(s.next, s) {
@@ -90,6 +93,6 @@ func (l *Local) add(m uintptr) *slot {
 	}
 }
 
-func (l *Local) bucket(m uintptr) *atomic.Pointer[slot] {
-	return &l.first[uint64(m)*0x9e3779b97f4a7c15>>(64-bits)]
+func (l *slots[V]) bucket(m uintptr) *atomic.Pointer[slot[V]] {
+	return &l[uint64(m)*0x9e3779b97f4a7c15>>(64-bits)]
 }

@@ -47,6 +47,15 @@ var blocks = &allocator{free: map[int][][]byte{}}
 func NewStorage(n int) *Storage {
 	s := &Storage{}
 	s.allocate(n)
+	count(n)
+	return s
+}
+
+// NewKept is NewStorage for memory that outlives the call which asks for it, as the working
+// memory of compiled code does: it is in no Traffic.
+func NewKept(n int) *Storage {
+	s := &Storage{}
+	s.allocate(n)
 	return s
 }
 
@@ -67,6 +76,7 @@ func (s *Storage) allocate(n int) {
 func (s *Storage) Grow(n int) {
 	old := s.data
 	s.allocate(n)
+	count(n)
 	clear(s.data[copy(s.data, old):])
 	s.Bump()
 }

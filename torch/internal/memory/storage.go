@@ -34,5 +34,6 @@ func (s *Storage) Small(n int) bool {
 		return false
 	}
 	s.size, s.data = n, alignedBytes(n)
+	count(n)
 	return true
 }

@@ -51,6 +51,20 @@ func (g *Source) Seed(seed int64) {
 // InitialSeed is the seed that the source was restarted with.
 func (g *Source) InitialSeed() int64 { return int64(g.seed) }
 
+// Snapshot returns a source that goes on as g would.
+func (g *Source) Snapshot() *Source {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return &Source{seed: g.seed, state: g.state, left: g.left, next: g.next, normal: g.normal, cached: g.cached}
+}
+
+// Restore makes g go on as the source of a snapshot would, which stays as it is.
+func (g *Source) Restore(s *Source) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.seed, g.state, g.left, g.next, g.normal, g.cached = s.seed, s.state, s.left, s.next, s.normal, s.cached
+}
+
 // Int63 draws an integer of 63 bits.
 func (g *Source) Int63() int64 {
 	g.mu.Lock()

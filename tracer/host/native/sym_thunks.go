@@ -31,6 +31,14 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			f()
 		}
+	case func() (p_tcdbg_torch.Traffic, bool):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			t := (*struct {
+				r0 p_tcdbg_torch.Traffic
+				r1 bool
+			})(r)
+			t.r0, t.r1 = f()
+		}
 	case func() *p_tcdbg_torch.Generator:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Generator)(r) = f()
@@ -50,6 +58,10 @@ func Thunk(f any) rt.Thunk {
 	case func() float64:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*float64)(r) = f()
+		}
+	case func() func():
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*func())(r) = f()
 		}
 	case func() int:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -1206,6 +1218,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Error)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*uint64)(a[1]), *(*uint64)(a[2]))
 		}
+	case func(*p_tcdbg_torch.Traffic, p_tcdbg_torch.Traffic) p_tcdbg_torch.Traffic:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*p_tcdbg_torch.Traffic)(r) = f(*(**p_tcdbg_torch.Traffic)(a[0]), *(*p_tcdbg_torch.Traffic)(a[1]))
+		}
 	case func(*p_time.Duration) float64:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*float64)(r) = f(*(**p_time.Duration)(a[0]))
@@ -1861,6 +1877,14 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*string)(r) = f(*(*func(rune) rune)(a[0]), *(*string)(a[1]))
 		}
+	case func(func(leaves []*p_tcdbg_torch.Tensor)):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f(*(*func(leaves []*p_tcdbg_torch.Tensor))(a[0]))
+		}
+	case func(func(name string, got []*p_tcdbg_torch.Tensor) func(gave []*p_tcdbg_torch.Tensor)):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f(*(*func(name string, got []*p_tcdbg_torch.Tensor) func(gave []*p_tcdbg_torch.Tensor))(a[0]))
+		}
 	case func(func(r rune) rune, []byte) []byte:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*[]byte)(r) = f(*(*func(r rune) rune)(a[0]), *(*[]byte)(a[1]))
@@ -2412,6 +2436,14 @@ func Thunk(f any) rt.Thunk {
 	case func(p_tcdbg_torch.OrderedDict, any) any:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*any)(r) = f(*(*p_tcdbg_torch.OrderedDict)(a[0]), *(*any)(a[1]))
+		}
+	case func(p_tcdbg_torch.Traffic):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f(*(*p_tcdbg_torch.Traffic)(a[0]))
+		}
+	case func(p_tcdbg_torch.Traffic, p_tcdbg_torch.Traffic) p_tcdbg_torch.Traffic:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*p_tcdbg_torch.Traffic)(r) = f(*(*p_tcdbg_torch.Traffic)(a[0]), *(*p_tcdbg_torch.Traffic)(a[1]))
 		}
 	case func(p_time.Duration):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {

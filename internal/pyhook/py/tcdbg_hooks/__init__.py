@@ -100,6 +100,31 @@ def when(name, fn):
         sys.meta_path.insert(0, _finder)
 
 
+# The end of the program.
+
+_finishers = []
+
+
+def at_finish(fn):
+    """Calls fn at the end of this process and of those that it forks."""
+    import atexit
+
+    _finishers.append(fn)
+    if len(_finishers) > 1:
+        return
+    atexit.register(finish)
+
+    def forked(module):
+        module.Finalize(None, finish, exitpriority=-1000)  # a forked process has no atexit
+
+    when("multiprocessing.util", forked)
+
+
+def finish():
+    for fn in _finishers:
+        guard(fn)
+
+
 # Errors of ours.
 
 _said = set()

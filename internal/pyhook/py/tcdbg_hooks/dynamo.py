@@ -6,9 +6,9 @@ import os
 import sys
 import threading
 
-from . import frames, guard, hooked, lines, symbolic, when
+from . import eager, frames, guard, hooked, lines, symbolic, when, wrappers
 from . import guards as guard_states
-from .stops import Level, Moment
+from .stops import Level, Moment, current_compile
 
 
 class Hooks:
@@ -23,6 +23,7 @@ class Hooks:
         self.codes = {}  # gb_type -> codes
         self.nan = None
         self.excepthooks = None
+        self.eager = session.eager = eager.Eager(session)
         when("torch._dynamo.symbolic_convert", self.symbolic_convert)
         when("torch._dynamo.guards", self.guards)
         when("torch._dynamo.callback", self.callback)
@@ -35,6 +36,7 @@ class Hooks:
     def arm(self, session):
         """Called with the session's lock when what is asked for changes."""
         self.arm_guards(session.at_calls)
+        self.eager.arm(self.eager.wanted())
         nan = "nan" in session.kinds
         if nan and self.nan is None:
             from . import nan as module
@@ -146,6 +148,7 @@ class Hooks:
         """A line of a frame that is traced. A trace that starts again shows none twice."""
         compile_id = current_compile()
         root = getattr(tx.output, "root_tx", None) or tx
+        self.eager.line(compile_id, id(root), root.f_code, tx.f_code)
         seen = self.progress.get(compile_id)
         if seen is None or seen[0] != id(root):
             if len(self.progress) > 64:
@@ -257,17 +260,20 @@ class Hooks:
 
     def bytecode(self, code, new_code):
         frames.note_generated(code, new_code)
+        guard(self.eager.compiled, current_compile(), sys._getframe(1))
         if self.nan is not None:
             guard(self.nan.more)
 
     # Calls of compiled functions.
 
     def eval_frame(self, module):
-        guard(never_compile, module)
+        guard(wrappers.never_compile, module)
+        guard(self.eager.loaded, module, self.release())
         c = sys.modules.get("torch._C._dynamo.eval_frame")
         self.guard_hook = getattr(c, "set_guard_complete_hook", None)
         if self.guard_hook is None and not lines.MONITORING:
             self.session.cannot("call", self.release() + " has no guard-complete hook: it came with 2.7")
+        self.session.lines.engine.tells_hits = self.guard_hook is not None
         with self.session.lock:
             self.session.rearm()
 
@@ -286,8 +292,7 @@ class Hooks:
         """After the guards of a call were run, in its thread."""
         if self.chained is not None:
             hit = self.chained(hit)
-        if not lines.MONITORING:
-            hooked(self.call, hit)
+        hooked(self.call, hit)
         return hit
 
     def call(self, hit):
@@ -296,8 +301,8 @@ class Hooks:
             return
         at = sys._getframe(1)
         session.lines.here(at)
-        if hit and session.at_calls:
-            session.lines.engine.next_call(session)
+        if session.at_calls:
+            session.lines.engine.next_call(session, hit)
 
     # Errors that nobody catches.
 
@@ -335,41 +340,3 @@ class Hooks:
         moment = Moment("raised", lambda: ([], len(found) - len(own)), lambda: levels)
         moment.reason = ("%s: %s" % (kind.__name__, value))[:4000]
         self.session.safe(moment, lambda p: p.kind == "raised")
-
-
-def current_compile():
-    """The compile id of what this thread compiles, as the trace spells it."""
-    try:
-        found = sys.modules["torch._guards"].CompileContext.current_compile_id()
-        return str(found) if found is not None else ""
-    except Exception:
-        return ""
-
-
-def never_compile(eval_frame):
-    """Has Dynamo skip our functions: trace functions run while it is on."""
-    package = __name__.rpartition(".")[0]
-    c = sys.modules.get("torch._C._dynamo.eval_frame")
-    skip = getattr(eval_frame, "skip_code", None) or getattr(c, "skip_code", None)
-    if skip is None:
-        return
-    for name, module in list(sys.modules.items()):
-        if name == package or name.startswith(package + "."):
-            for code in _codes(vars(module), module.__name__):
-                skip(code)
-
-
-def _codes(scope, module):
-    for obj in list(scope.values()):
-        if isinstance(obj, type) and obj.__module__ == module:
-            yield from _codes(vars(obj), module)
-        code = getattr(obj, "__code__", None)
-        if code is not None and getattr(obj, "__module__", None) == module:
-            yield from _nested(code)
-
-
-def _nested(code):
-    yield code
-    for const in code.co_consts:
-        if hasattr(const, "co_code"):
-            yield from _nested(const)

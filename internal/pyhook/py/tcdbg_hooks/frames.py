@@ -35,10 +35,17 @@ def note_generated(code, new_code):
 def kind_of(code):
     """Whose code it is: USER and LIBRARY have lines that a program stops at."""
     name = code.co_filename
+    if name == "<string>" and code.co_name != "<module>" and not _of_command_line():
+        return PYTHON  # a library wrote it, for a dataclass say: there is no text to show
     kind = _kinds.get(name)
     if kind is None:
         kind = _kinds[name] = _kind_of(name)
     return kind
+
+
+def _of_command_line():
+    """Whether the program's own text is that of python -c."""
+    return getattr(sys, "argv", [""])[:1] == ["-c"]
 
 
 def _kind_of(name):
@@ -83,6 +90,13 @@ def function_name(code):
     while name.startswith(RESUME):
         name = name[len(RESUME) :].rpartition("_at_")[0] or name[len(RESUME) :]
     return name
+
+
+def of_dynamo(code, name):
+    """Whether a local is one that Dynamo invented."""
+    if name.startswith(("___", "__nested_")):
+        return True
+    return code.co_name.startswith(RESUME) and name.startswith("__") and not name.endswith("__")
 
 
 def qualified_name(code):

@@ -43,9 +43,14 @@ class Lines:
 class _Monitoring:
     limits = ()
 
+    # Where the compiler tells whether guards held, generated code is a call that an entry serves
+    # only after they did: it runs after a compile, too.
+    tells_hits = False
+
     def __init__(self, lines):
         self.session = lines.session
         self.tool = None
+        self.served = set()  # threads whose next generated code is such a call
 
     def start(self):
         m = sys.monitoring
@@ -83,7 +88,18 @@ class _Monitoring:
         session = self.session
         if not session.wants_entry(code):
             return sys.monitoring.DISABLE
+        if self.tells_hits and frames.is_generated(code):
+            if threading.get_ident() not in self.served:
+                return
+            self.served.discard(threading.get_ident())
         hooked(session.entered, sys._getframe(1))
+
+    def next_call(self, session, hit):
+        """The guards of a compiled function held in this thread, or none did."""
+        if hit:
+            self.served.add(threading.get_ident())
+        else:
+            self.served.discard(threading.get_ident())
 
 
 class _Tracing:
@@ -144,9 +160,11 @@ class _Tracing:
                 frame.f_trace = self.local
             frame = frame.f_back
 
-    def next_call(self, session):
+    def next_call(self, session, hit):
         """Hands the next call of this thread to the session: after the guards of a compiled
         function held, it is that of its code."""
+        if not hit:
+            return
         if sys.gettrace() is not None:
             return  # calls are seen anyway, or the user's tracer has the thread
 
@@ -167,7 +185,7 @@ class _Tracing:
         code = frame.f_code
         if self.session.wants_entry(code):
             hooked(self.session.entered, frame)
-        return self.local if self.session.wants_code(code) else None
+        return self.local if self.session.wants_code(code) and not self.session.passes(frame) else None
 
     def local(self, frame, event, arg):
         if not self.armed:

@@ -1,4 +1,5 @@
-"""Stops where a compiled graph makes the first NaN or Inf: a result has one and no input does.
+"""Stops where a compiled graph makes the first NaN or Inf: a result has one and no input does. Of a
+backward graph the results are the gradients that it gives back, and the inputs those given to it.
 
 The compiled functions, which generated code reads from the globals of the user's module, are
 wrapped while such a breakpoint is set.
@@ -63,8 +64,29 @@ class Watch:
     def looked_at(self, name, args, out):
         with dynamo_off():
             hooked(self.check, name, args, out)
+            hooked(self.await_backward, name, out)
 
-    def check(self, name, args, out):
+    def await_backward(self, name, out):
+        """Has the gradients looked at when the backward graph of a call has run."""
+        torch = torch_module()
+        config = sys.modules.get("torch._dynamo.config")
+        if torch is None or getattr(config, "compiled_autograd", False):
+            return
+        nodes = {}
+        for t in _flat(out):
+            node = getattr(t, "grad_fn", None) if isinstance(t, torch.Tensor) else None
+            if node is not None and type(node).__name__.startswith("CompiledFunction"):
+                nodes[id(node)] = node
+        for node in nodes.values():
+
+            def ran(results, given):
+                if self.on:
+                    with dynamo_off():
+                        hooked(self.check, "the backward graph of " + name, given, results, "gradient")
+
+            node.register_hook(ran)
+
+    def check(self, name, args, out, result="result"):
         torch = torch_module()
         if torch is None or self.hooks.session.busy():
             return
@@ -82,11 +104,12 @@ class Watch:
         at = sys._getframe(1)
         moment = Moment("nan", lambda: frames.user_frames(at))
         moment.compiled = next((frames.function_name(f.f_code) for f in moment.frames()), "")
-        moment.reason = "result %d of %s has %s, and no input of it has" % (i, name.lstrip("_"), what)
+        rest = "no input of it has" if result == "result" else "no gradient that it was given has"
+        moment.reason = "%s %d of %s has %s, and %s" % (result, i, name.replace("__", ""), what, rest)
 
         def details(values, record):
-            record["deciding"] = values.named("result %d" % i, t)
-            values.note("eager operators and compiled backward graphs are not looked at")
+            record["deciding"] = values.named("%s %d" % (result, i), t)
+            values.note("eager operators are not looked at")
 
         moment.details = details
         self.hooks.session.safe(moment, lambda p: p.kind == "nan")

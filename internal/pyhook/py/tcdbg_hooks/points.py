@@ -18,6 +18,8 @@ class Point:
         self.id = number
         self.spec = spec
         self.error = ""
+        self.note = ""  # what it does not do
+        self.places = 0
         self.once = None  # thread that runs to it, by a step
         what, _, condition = spec.partition(" if ")
         self.condition = condition.strip()

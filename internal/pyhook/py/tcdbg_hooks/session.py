@@ -12,7 +12,7 @@ import time
 
 from . import failed, frames, lines, of_the_program, rank, record
 from .points import Point, places
-from .stops import Moment, Stop, dynamo_off
+from .stops import Moment, Stop, current_compile, dynamo_off
 
 LINE_STEPS = ("line", "into", "out")
 
@@ -25,7 +25,8 @@ class Step:
         self.command = command
         self.thread = threading.current_thread()
         self.depth = moment.depth
-        self.at = moment.where
+        # What the compiler calls is none of the lines that a step goes through, unless it began there.
+        self.within = "" if moment.compile else current_compile()
 
     def mine(self):
         return self.thread is threading.current_thread()
@@ -48,6 +49,7 @@ class Session:
         self.missing = {}  # kind of stop -> why this program cannot
         self.ready_hooks = []  # called with the session when what is armed changes
         self.lines = lines.Lines(self)
+        self.eager = None  # set where PyTorch is hooked
         self.reset()
 
     def reset(self):
@@ -61,6 +63,7 @@ class Session:
         self.kinds = set()
         self.by_line = {}
         self.files = {}  # name -> whether lines of it may be wanted
+        self.pointed = {}  # name -> whether it has line breakpoints
         self.names = set()  # of functions with breakpoints
         self.any_lines = self.at_hooks = self.at_calls = False
 
@@ -138,9 +141,10 @@ class Session:
         point = Point(c.get("point", 0), c.get("arg", ""))
         if not point.error and point.kind in self.missing:
             point.error = self.missing[point.kind]
-        n = 0
         if not point.error and point.kind == "line":
-            n, point.error = places(point)
+            point.places, point.error = places(point)
+        if point.kind in ("line", "func") and self.eager:
+            point.note = self.eager.refused
         with self.lock:
             if not point.error:
                 self.points[point.id] = point
@@ -148,11 +152,11 @@ class Session:
             if not point.error and point.kind in ("line", "func") and self.lines.refused:
                 point.error = self.lines.refused
                 del self.points[point.id]
-        self.say(point, c, n)
+        self.say(point, c, point.places)
 
     def say(self, point, c=None, places=0, cleared=False):
         out = {"id": point.id, "pid": os.getpid(), "spec": point.spec}
-        for key, v in (("command", c and c.get("id")), ("places", places), ("error", point.error), ("cleared", cleared)):
+        for key, v in (("command", c and c.get("id")), ("places", places), ("error", point.error), ("note", point.note), ("cleared", cleared)):
             if v:
                 out[key] = v
         record("tcdbg_point", out)
@@ -214,6 +218,7 @@ class Session:
         points = list(self.points.values())
         self.kinds = {p.kind for p in points}
         self.files = {}
+        self.pointed = {}
         self.names = {p.arg.rpartition(".")[2] for p in points if p.kind == "func"}
         self.by_line = {}
         for p in points:
@@ -238,6 +243,15 @@ class Session:
                 del self.points[p.id]
                 self.say(p)
             self.rearm()
+
+    def note(self, kinds, text):
+        """Says of the breakpoints of some kinds what they do not do."""
+        with self.lock:
+            found = [p for p in self.points.values() if p.kind in kinds and p.once is None]
+            for p in found:
+                p.note = text
+        for p in found:
+            self.say(p, places=p.places)
 
     def other_tracer(self, tracer):
         self.lines.refused = "another tracer uses sys.settrace: %r" % (tracer,)
@@ -267,6 +281,23 @@ class Session:
             wanted = wanted or any(p.in_file(name) for at in self.by_line.values() for p in at)
             self.files[name] = wanted
         return wanted
+
+    def passes(self, frame):
+        """Whether no line of a frame that begins can be stopped at, whatever it calls: a step over it
+        is all that asks for lines."""
+        step = self.steps.get(threading.get_ident())
+        if step is None or step.kind not in LINE_STEPS or not step.mine() or self.pauses or self.starting:
+            return False
+        name = frame.f_code.co_filename
+        pointed = self.pointed.get(name)
+        if pointed is None:
+            pointed = self.pointed[name] = any(p.in_file(name) for at in list(self.by_line.values()) for p in at)
+        if pointed:
+            return False
+        if current_compile() not in ("", step.within):
+            return True
+        depth = len(frames.user_frames(frame)[0])
+        return depth > step.depth if step.kind == "line" else step.kind == "out" and depth >= step.depth
 
     def wants_entry(self, code):
         if frames.is_generated(code):
@@ -341,7 +372,8 @@ class Session:
                     if not moment.evaluate(point.compiled, 0):
                         return False
             except Exception as e:
-                why += "; the condition raised %s: %s" % (type(e).__name__, e)
+                said = str(e) if isinstance(e, LookupError) and type(e) is LookupError else "it raised %s: %s" % (type(e).__name__, e)
+                why += "; the condition has no value: " + said
         if point.once is not None:
             with self.lock:
                 self.points.pop(point.id, None)
@@ -359,6 +391,8 @@ class Session:
             if step.kind != "":
                 return False
         elif step.kind == "" or moment.kind != "line":
+            return False
+        elif not moment.compile and current_compile() not in ("", step.within):
             return False
         elif step.kind == "line" and moment.depth > step.depth:
             return False
@@ -393,6 +427,10 @@ class Session:
         go = {"verb": "continue"}
         try:
             with dynamo_off():
+                eager = self.eager.words() if self.eager else ""
+                if eager:
+                    why += "; " + eager
+                    moment.reason = moment.reason or "what is compiled serves calls again when no breakpoint is on its lines"
                 stop = self.shown(standing, moment, why, point, command)
                 if stop is not None:
                     go = self.wait(standing, stop)

@@ -24,6 +24,15 @@ def dynamo_off():
         module.set_eval_frame(prior)
 
 
+def current_compile():
+    """The compile id of what this thread compiles now, as the trace spells it."""
+    try:
+        found = sys.modules["torch._guards"].CompileContext.current_compile_id()
+        return str(found) if found is not None else ""
+    except Exception:
+        return ""
+
+
 class Level:
     """One level of the user's stack: a Python frame."""
 
@@ -46,6 +55,7 @@ class Level:
         if original is not self.code:
             names = set(original.co_varnames + original.co_cellvars + original.co_freevars)
             scope = {k: v for k, v in scope.items() if k in names}
+        scope = {k: v for k, v in scope.items() if not frames.of_dynamo(original, k)}
         return locals_of(values, original, scope, depth)
 
     def show(self, values, depth):
@@ -91,7 +101,8 @@ class Moment:
 
     @property
     def depth(self):
-        return len(self.levels)
+        # A step asks at each line: locals are not looked at.
+        return len(self.levels) if self.inner or self._levels is not None else len(self.frames())
 
     @property
     def where(self):
@@ -112,6 +123,8 @@ class Moment:
             for n in [name] if isinstance(name, str) else name:
                 if n in unknown:
                     raise LookupError(unknown[n]) from None
+                if levels and levels[level].code.co_name.startswith(frames.RESUME):
+                    raise LookupError("%s is not among the variables that Dynamo keeps for the rest of a function after a graph break" % n) from None
             raise
 
     def forget(self):

@@ -9,6 +9,7 @@ import contextlib
 import sys
 import time
 
+from . import frames
 from .stops import Level
 from .values import cut, described, is_fake, plain, torch_module, type_name
 
@@ -205,12 +206,21 @@ def is_lazy(vt):
     return any(c.__name__ == "LazyVariableTracker" for c in type(vt).__mro__)
 
 
+def _lazy_value(vt):
+    """The value that a lazy tracker stands for. Its class is asked what it has: an attribute that
+    a lazy tracker does not have itself realizes it."""
+    for name in ("original_value", "peek_value"):
+        if hasattr(type(vt), name):
+            return getattr(type(vt), name)(vt)
+    return vt._cache.value
+
+
 def real(vt, replay, depth=6):
     """The real value of a variable tracker; Unknown where there is none yet."""
     vt = _unlazy(vt)
     kind = type(vt).__name__
     if is_lazy(vt):
-        return vt.original_value() if hasattr(vt, "original_value") else vt._cache.value
+        return _lazy_value(vt)
     if kind == "ConstantVariable":
         return vt.value
     proxy = getattr(vt, "proxy", None)
@@ -293,7 +303,7 @@ class TracedLevel(Level):
         return [
             shown(k, symbolic[k], self.replay, values, k in args, depth)
             for k in names
-            if not k.startswith(("___", "__nested_")) and type(symbolic[k]).__name__ != "NullVariable"
+            if not frames.of_dynamo(code, k) and type(symbolic[k]).__name__ != "NullVariable"
         ]
 
 

@@ -2,8 +2,9 @@
 random generators that are seeded, and what compiled functions return written down.
 
 TCDBG_TRIAL names a file of JSON: results (folder), overlay (file: file with its text),
-switches (name and value) and steps (calls after which the program ends, 0: never). What is
-written is described in tcdbg's package internal/app/results.
+switches (name and value), steps (calls after which the program ends, 0: never) and compile
+("off": nothing is compiled). What is written is described in tcdbg's package
+internal/app/results.
 """
 
 import json
@@ -11,11 +12,12 @@ import os
 import sys
 import _thread
 
-from . import failed, guard, when
+from . import failed, finish, guard, outermost, reached, when
 
 MAX_CALLS = 64
 MAX_VALUES = 64 << 20
 MAX_LEAVES = 256
+MAX_BYTES = 64 << 20  # of what calls write, and of gradients
 
 _options = {}
 _applied = []
@@ -33,7 +35,9 @@ def start():
     when("torch", _torch)
     when("torch._dynamo.config", _dynamo_config)
     when("torch._inductor.config", _inductor_config)
-    when("torch._dynamo.eval_frame", _eval_frame)
+    when("torch._dynamo.eval_frame", _gradients)
+    outermost.compiling(_compiled)
+    outermost.watch(_call, _problem, _options.get("compile") != "off")
 
 
 def _switches(name):
@@ -237,105 +241,42 @@ def _inductor_config(config):
 
 # Outermost calls of compiled functions.
 
-
-class _Local(_thread._local):
-    inside = False
-
-
-_local = _Local()
 _compiles = [0]
 
 
-def _eval_frame(module):
-    import functools
-
-    context = module._TorchDynamoContext
-    plain = context.__call__
-
-    @functools.wraps(plain)
-    def __call__(self, fn):
-        out = plain(self, fn)
-        return _watched(out, fn) if isinstance(self, module.OptimizeContext) else out
-
-    context.__call__ = __call__
-    guard(_count_compiles)
+def _compiled():
+    _compiles[0] += 1
 
 
-def _count_compiles():
-    from torch._dynamo import callback
-
-    def begun(*args):
-        _compiles[0] += 1
-
-    callback.callback_handler.register_start_callback(begun)
-
-
-def _watched(out, fn):
-    """A compiled function, of which each outermost call is written down."""
-    import functools
-    import types
-
-    if not isinstance(out, types.FunctionType) or not hasattr(out, "_torchdynamo_orig_callable"):
-        return out
-    names, signature = _names(fn)
-
-    @functools.wraps(out)
-    def tcdbg_trial_call(*args, **kwargs):
-        if _local.inside:
-            return out(*args, **kwargs)
-        return _call(out, names, signature, args, kwargs)
-
-    if hasattr(out, "_torchdynamo_wrapper_id"):
-        tcdbg_trial_call._torchdynamo_wrapper_id = id(tcdbg_trial_call)
-    try:
-        from torch._C._dynamo.eval_frame import skip_code
-
-        skip_code(tcdbg_trial_call.__code__)
-        skip_code(_call.__code__)
-    except ImportError:
-        _problem("this PyTorch cannot leave our own frames out of compiled code")
-    return tcdbg_trial_call
-
-
-def _names(fn):
-    """What a trace may call a function, and how its arguments are named."""
-    import inspect
-
-    names = [getattr(fn, "__name__", ""), getattr(fn, "__qualname__", "")]
-    owner = getattr(fn, "__self__", None)
-    if names[0] in ("__call__", "_wrapped_call_impl", "_call_impl") and hasattr(owner, "forward"):
-        fn = owner.forward
-        names = ["forward", type(owner).__name__ + ".forward", type(owner).__name__] + names
-    try:
-        return [n for n in names if n], inspect.signature(fn)
-    except (TypeError, ValueError):
-        return [n for n in names if n], None
-
-
-def _call(out, names, signature, args, kwargs):
+def _call(call, args, kwargs):
     import time
 
-    _local.inside = True
     raised = ""
     result = None
     compiles = _compiles[0]
+    guard(_mark, call.names, call.signature, args, kwargs)
+    before = guard(reached.Before, call, args, kwargs) if _results.recording() else None
+    begun = time.perf_counter_ns()
     try:
-        guard(_mark, names, signature, args, kwargs)
-        begun = time.perf_counter_ns()
-        try:
-            result = out(*args, **kwargs)
-        except BaseException as e:
-            raised = type(e).__name__
-            raise
-        finally:
-            guard(_synchronize)
-            took = time.perf_counter_ns() - begun
-            enough = guard(_written, names[0] if names else "?", took, _compiles[0] != compiles, raised, result)
+        result = call(*args, **kwargs)
+    except BaseException as e:
+        raised = type(e).__name__
+        raise
     finally:
-        _local.inside = False
+        guard(_synchronize)
+        took = time.perf_counter_ns() - begun
+        name = call.names[0] if call.names else "?"
+        enough = guard(_written, name, took, _compiles[0] != compiles, raised, result, before)
     if enough:
         _finish()
     return result
+
+
+def _gradients(module):
+    if not hasattr(module, "skip_code"):
+        _problem("this PyTorch cannot leave our own frames out of compiled code: gradients are not compared")
+    elif not reached.gradients(_results.recording, _results.grads, module.skip_code):
+        _problem("this PyTorch has no place where its backward passes can be watched: gradients are not compared")
 
 
 def _synchronize():
@@ -347,6 +288,7 @@ def _synchronize():
 
 def _finish():
     """Ends the program: enough calls were seen."""
+    finish()
     guard(_results.end, True)
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -415,10 +357,14 @@ def _lookup(expression, signature, args, kwargs):
 class _Results:
     def __init__(self):
         self.lock = _thread.allocate_lock()
-        self.pid = 0
+        self.pid = self.calls = 0
+
+    def recording(self):
+        """Whether calls and gradients are still compared."""
+        return self.pid != os.getpid() or self.calls < MAX_CALLS
 
     def open(self):
-        self.pid, self.calls, self.at = os.getpid(), 0, 0
+        self.pid, self.calls, self.at, self.state, self.threads = os.getpid(), 0, 0, 0, {}
         import atexit
         import time
 
@@ -436,12 +382,13 @@ class _Results:
     def line(self, data):
         self.lines.write(json.dumps(data).encode() + b"\n")
 
-    def call(self, name, took, compiled, raised, result):
+    def call(self, name, took, compiled, raised, result, before):
         with self.lock:
             if self.pid != os.getpid():
                 self.open()
             self.calls += 1
-            call = {"fn": name, "ns": took, "compiled": compiled, "raised": raised}
+            thread = self.threads.setdefault(_thread.get_ident(), len(self.threads))
+            call = {"thread": thread, "fn": name, "ns": took, "compiled": compiled, "raised": raised}
             if _rank() is not None:
                 call["rank"] = _rank()
             leaves = []
@@ -449,6 +396,10 @@ class _Results:
                 call["full"] = True
             else:
                 call["out"] = leaves
+            if before is not None and not call.get("full"):
+                tensors, call["hidden"], full = before.after()
+                call["state"], cut = self.tensors(tensors)
+                call["state_full"] = full or cut
             self.values.flush()
             self.line({"call": call})
             return self.calls
@@ -459,13 +410,43 @@ class _Results:
             leaf = _describe(path, value)
             data = leaf.pop("data", None)
             if data is not None:
-                if self.at + len(data) > MAX_VALUES:
+                if self.at - self.state + len(data) > MAX_VALUES:
                     return False
-                leaf["at"], leaf["n"] = self.at, len(data) // 8
-                self.values.write(data)
-                self.at += len(data)
+                self.put(leaf, data)
             out.append(leaf)
         return True
+
+    def put(self, leaf, data):
+        leaf["at"], leaf["n"] = self.at, len(data) // 8
+        self.values.write(data)
+        self.at += len(data)
+
+    def tensors(self, found):
+        """Describes (path, tensor, written, whether it is a gradient); True with it where not all had room."""
+        out, cut = [], False
+        for path, x, wrote, gradient in found:
+            if not wrote and x.numel() > reached.MAX_SMALL:
+                leaf = {"path": path, "dtype": str(x.dtype).replace("torch.", ""), "shape": [int(n) for n in x.shape], "bare": True}
+            else:
+                leaf = _describe(path, x)
+                data = leaf.pop("data", None)
+                if data is not None and self.state + len(data) > MAX_BYTES:
+                    leaf["bare"] = cut = True
+                elif data is not None:
+                    self.state += len(data)
+                    self.put(leaf, data)
+            leaf["wrote"], leaf["grad"], leaf["param"] = wrote, gradient, x.requires_grad and x.is_leaf
+            out.append(leaf)
+        return out, cut
+
+    def grads(self, named, unnamed):
+        with self.lock:
+            if self.pid != os.getpid():
+                self.open()
+            leaves, cut = self.tensors([(name, g, True, True) for name, g in named[: reached.MAX_TENSORS]])
+            self.values.flush()
+            full = cut or len(named) > reached.MAX_TENSORS
+            self.line({"grads": {"after": self.calls, "leaves": leaves, "unnamed": unnamed, "full": full}})
 
     def end(self, cut=False):
         if self.pid != os.getpid():
@@ -478,8 +459,8 @@ class _Results:
 _results = _Results()
 
 
-def _written(name, took, compiled, raised, result):
-    n = _results.call(name, took, compiled, raised, result)
+def _written(name, took, compiled, raised, result, before):
+    n = _results.call(name, took, compiled, raised, result, before)
     return _options.get("steps", 0) > 0 and n >= _options["steps"]
 
 

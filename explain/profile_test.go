@@ -1,0 +1,50 @@
+package explain
+
+import (
+	"strings"
+	"testing"
+
+	"tcdbg/logs/chrome"
+)
+
+// TestUnmarkedGraph: of a graph that the recording has no mark of, as with backend eager, the
+// time in graphs is not known, nor what of its entry's time comes after the break.
+func TestUnmarkedGraph(t *testing.T) {
+	b := &Break{}
+	profile := func(ops []string, graphs ...*chrome.Graph) *Profile {
+		p := &chrome.Profile{
+			Steps: []int64{100}, Graphs: graphs,
+			Regions: []*chrome.Region{{Compile: "0/0", Sum: chrome.Sum{Calls: 1, Nanos: 50}, Left: 40}},
+			Eager:   []*chrome.Op{{Name: "aten::mul", Compile: "0/0", Sum: chrome.Sum{Calls: 1, Nanos: 20}}},
+		}
+		for _, g := range graphs {
+			p.Parts.Graphs += g.Nanos
+		}
+		return &Profile{Profile: p, Compiles: map[string]*Compile{"0/0": {Graph: &Graph{Ops: ops}, Breaks: []*Break{b}}}}
+	}
+	mark := &chrome.Graph{Compile: "0/0", Sum: chrome.Sum{Calls: 1, Nanos: 10}}
+	other := &chrome.Graph{Compile: "1/0", Sum: chrome.Sum{Calls: 1, Nanos: 10}}
+	for _, c := range []struct {
+		name  string
+		p     *Profile
+		text  string
+		known bool
+	}{
+		{"not marked", profile([]string{"mul"}), "in graphs not measured", false},
+		{"another is", profile([]string{"mul"}, other), "in graphs at least 10%", false},
+		{"marked", profile([]string{"mul"}, mark), "in graphs 10%", true},
+		{"empty graph", profile(nil), "in graphs 0%", true},
+	} {
+		text := strings.Join(c.p.Summary(), "\n")
+		if !strings.Contains(text, c.text) || strings.Contains(text, "have no mark") == c.known {
+			t.Errorf("%s: %s", c.name, text)
+		}
+		left := false
+		for _, cost := range c.p.Costs() {
+			left = left || cost.Break == b
+		}
+		if left != c.known {
+			t.Errorf("%s: a cost is the break's: %v", c.name, left)
+		}
+	}
+}

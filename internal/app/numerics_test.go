@@ -1,0 +1,191 @@
+package app
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"tcdbg/explain/numerics"
+	"tcdbg/internal/test"
+	"tcdbg/logs"
+)
+
+// compared runs check --numerics and reads what it prints.
+func compared(t *testing.T, state string, code int, args ...string) (*numerics.Report, string) {
+	t.Helper()
+	out := run(t, tcdbg(t, state, append([]string{"check", "--numerics", "--json"}, args...)...))
+	if out.code != code {
+		t.Fatalf("check --numerics %v ends with %d, want %d\n%s%s", args, out.code, code, out.stdout, out.stderr)
+	}
+	if out.stdout == "" {
+		return nil, out.stderr
+	}
+	var r numerics.Report
+	if err := json.Unmarshal([]byte(out.stdout), &r); err != nil {
+		t.Fatalf("%v\n%s%s", err, out.stdout, out.stderr)
+	}
+	return &r, out.stderr
+}
+
+// A program without a fault: graphs and capture are equal, and nothing of the runs is left.
+func TestNumericsOfARightProgram(t *testing.T) {
+	state, path := t.TempDir(), program(t, branching)
+	r, _ := compared(t, state, 0, path)
+	if len(r.Graphs) == 0 || r.Capture == nil || r.Capture.Result != logs.NumericsEqual || r.Capture.Calls != 8 {
+		t.Fatalf("%+v %+v", r, r.Capture)
+	}
+	for _, g := range r.Graphs {
+		if g.Result != logs.NumericsEqual || g.Compared == 0 || g.Function == "" {
+			t.Errorf("%s %s: %s, %d compared", g.Compile, g.Function, g.Result, g.Compared)
+		}
+	}
+	nothingLeft(t, state)
+	if _, err := os.Stat(lastRun(t, state).file(reproFolder)); !os.IsNotExist(err) {
+		t.Errorf("an empty folder of reproducers is left: %v", err)
+	}
+	again := run(t, tcdbg(t, state, "report", "last"))
+	if !strings.Contains(again.stdout, "NUMERICS") || !strings.Contains(again.stdout, "capture") {
+		t.Errorf("the report of the run does not tell:\n%s", again.stdout)
+	}
+}
+
+// wrongCapture computes something else where it is traced.
+const wrongCapture = `import (
+	"fmt"
+
+	"tcdbg/torch"
+	"tcdbg/torch/compiler"
+)
+
+func bar(a *torch.Tensor) *torch.Tensor {
+	if compiler.IsCompiling() {
+		return a.Mul(2)
+	}
+	return a.Mul(3)
+}
+
+func main() {
+	fast := torch.Compile(bar)
+	fmt.Println(fast(torch.Ones(4)))
+}
+`
+
+func TestNumericsOfAWrongCapture(t *testing.T) {
+	r, _ := compared(t, t.TempDir(), ExitFound, program(t, wrongCapture))
+	c := r.Capture
+	if c == nil || c.Result != logs.NumericsDiffers || !strings.HasPrefix(c.First, "call 1 of bar") {
+		t.Fatalf("%+v", c)
+	}
+	for _, g := range r.Graphs {
+		if g.Result != logs.NumericsEqual {
+			t.Errorf("graph %s is %s", g.Compile, g.Result)
+		}
+	}
+}
+
+// ownBackend is wrong in one operator.
+const ownBackend = `import (
+	"fmt"
+	"strings"
+
+	"tcdbg/torch"
+	"tcdbg/torch/kw"
+)
+
+func bar(a *torch.Tensor) *torch.Tensor {
+	return a.Mul(2).Log() // NaN where a is negative
+}
+
+func wrong(gm *torch.GraphModule, example []torch.Value) (func([]torch.Value) []torch.Value, error) {
+	return func(in []torch.Value) []torch.Value {
+		out := gm.Forward(in)
+		if strings.Contains(gm.Code(), "log") {
+			out[0] = out[0].(*torch.Tensor).Mul(1.01)
+		}
+		return out
+	}, nil
+}
+
+func main() {
+	fast := torch.Compile(bar, kw.Backend(wrong))
+	fmt.Println(fast(torch.NewTensor([]float64{1, 2, -1})))
+}
+`
+
+// A backend of the program's own is wrong, and an operator gives a NaN: both are told.
+func TestNumericsOfAnOwnBackend(t *testing.T) {
+	r, _ := compared(t, t.TempDir(), ExitFound, program(t, ownBackend))
+	g := r.Graphs[0]
+	if g.Result != logs.NumericsDiffers || g.Fault == nil || g.Fault.Stage != "the program's own backend" {
+		t.Fatalf("%s %+v", g.Result, g.Fault)
+	}
+	if f := g.Fault; f.Op != "log" || !f.Alone || f.Pos == nil || !strings.Contains(f.Pos.Code, "Log()") {
+		t.Errorf("the node is %s (%s), alone %v, at %v: %v", f.Node, f.Op, f.Alone, f.Pos, f.Ran)
+	}
+	v := g.Fault.Value
+	if v.Beyond != 2 || v.Elems != 3 || len(v.At) != 1 {
+		t.Errorf("%+v", v)
+	}
+	if g.Born == nil || g.Born.Op != "log" || g.Born.What != "1 NaN" || g.Born.Pos == nil || !strings.Contains(g.Born.Pos.Code, "Log()") {
+		t.Errorf("the NaN is told as %+v", g.Born)
+	}
+}
+
+func TestNumericsRefuses(t *testing.T) {
+	state := t.TempDir()
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"--max-breaks", "0", program(t, branching)}, ExitUsage, "two checks"},
+		{[]string{"last"}, ExitUsage, "runs a program"},
+		{[]string{"--repro", t.TempDir(), program(t, branching)}, ExitWrite, "reproducers"},
+		{[]string{program(t, "func main() {}\n")}, ExitData, "compiles no graph"},
+		{[]string{program(t, "import \"os\"\n\nfunc main() { os.Exit(3) }\n")}, 3, "the check fails"},
+	} {
+		r, said := compared(t, state, c.code, c.args...)
+		if r != nil || !strings.Contains(said, c.want) {
+			t.Errorf("%v: %s", c.args, said)
+		}
+	}
+}
+
+// The fixtures are right: nothing differs, and nothing hangs by a rounding error. A long run takes
+// them all but the largest models.
+func TestNumericsOfFixtures(t *testing.T) {
+	names := []string{"aliasing", "concurrent"}
+	if test.IsLong() {
+		found, err := filepath.Glob("../../fixtures/*/model.go")
+		if err != nil || len(found) == 0 {
+			t.Fatal(err)
+		}
+		names = nil
+		for _, f := range found {
+			// One compiles nothing, one ends with an error of its own, two are large.
+			left := []string{"fullgraph", "pyramidbroken", "models_llama7b", "models_resnet50"}
+			if name := filepath.Base(filepath.Dir(f)); !slices.Contains(left, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	state := t.TempDir()
+	for _, name := range names {
+		r, _ := compared(t, state, 0, "--steps", "12", filepath.Join("../../fixtures", name, "model.go"))
+		compared := int64(0)
+		for _, g := range r.Graphs {
+			compared += g.Compared
+			// Calls of several goroutines have no order by which they could be compared.
+			alone := name == "concurrent" && g.Result == logs.NumericsNone && g.Why != ""
+			if g.Result != logs.NumericsEqual && g.Calls > 0 && !alone {
+				t.Errorf("%s: graph %s is %s (%s): %+v %v", name, g.Compile, g.Result, g.Why, g.Fault, g.NotCompared)
+			}
+		}
+		if compared == 0 || r.Capture == nil || r.Capture.Result == logs.NumericsDiffers {
+			t.Errorf("%s: %d calls, capture %+v", name, compared, r.Capture)
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package logs
+
+// This file is what a comparison of compiled code with eager execution found.
+
+// Numerics is one compiled graph beside eager execution: artifact tcdbg_numerics. It is written
+// again as more calls are compared; the last one of a graph counts.
+type Numerics struct {
+	Compile string `json:"compile"` // 0/1
+	Graph   string `json:"graph"`
+	Process int    `json:"process,omitempty"`
+	Backend string `json:"backend"` // of the program
+	Result  string `json:"result"`  // a Numerics constant
+	Why     string `json:"why,omitempty"`
+
+	Calls    int64 `json:"calls"`    // of the graph
+	Compared int64 `json:"compared"` // of these
+	// Values are what was compared, each with its worst difference of all calls.
+	Values []NumericsValue `json:"values,omitempty"`
+	Fault  *NumericsFault  `json:"fault,omitempty"`
+	Born   *NumericsBorn   `json:"born,omitempty"`
+	// NotCompared are parts that were not, each with the reason.
+	NotCompared []string `json:"not_compared,omitempty"`
+	Repro       string   `json:"repro,omitempty"` // folder of the reproducer
+}
+
+// What came out.
+const (
+	NumericsEqual     = "equal"
+	NumericsDiffers   = "differs"
+	NumericsUndecided = "undecided" // rounding alone moves eager results as far
+	NumericsNone      = "not compared"
+)
+
+// ArtifactName gives the name and the version of the layout.
+func (Numerics) ArtifactName() (string, int) { return "tcdbg_numerics", 1 }
+
+// NumericsValue is an output, a written input or a gradient, or the result of a node or kernel.
+type NumericsValue struct {
+	What  string `json:"what"` // output 0, input x, gradient of x, a node or kernel
+	DType string `json:"dtype"`
+	Shape []int  `json:"shape"`
+	// Worst is the largest difference in units of what the dtype allows, at most 1e30.
+	Worst   float64 `json:"worst"`
+	Beyond  int64   `json:"beyond"`            // elements that differ by more
+	Excused int64   `json:"excused,omitempty"` // of these: no farther from double precision than eager
+	Elems   int64   `json:"elements"`
+	// At is the worst element, with both values as text; Exact is the value in double precision.
+	At       []int  `json:"at,omitempty"`
+	Compiled string `json:"compiled,omitempty"`
+	Eager    string `json:"eager,omitempty"`
+	Exact    string `json:"exact,omitempty"`
+	Note     string `json:"note,omitempty"`
+	Pos      *Pos   `json:"pos,omitempty"`
+	Ops      string `json:"ops,omitempty"` // of a node or kernel
+}
+
+// NumericsFault is where results first differ.
+type NumericsFault struct {
+	Call  int64  `json:"call"`           // of the graph, from 1
+	Stage string `json:"stage"`          // capture, AOT, decomposition, lowering, fusion, code, or the backend
+	Part  string `json:"part,omitempty"` // inference, forward, backward
+	// Node is the first whose part of the graph differs; Alone says that it does by itself, on
+	// the inputs that it had.
+	Node   string   `json:"node,omitempty"`
+	Op     string   `json:"op,omitempty"`
+	Alone  bool     `json:"alone,omitempty"`
+	Pos    *Pos     `json:"pos,omitempty"`
+	Kernel string   `json:"kernel,omitempty"`
+	Ran    []string `json:"ran,omitempty"` // the search: what was run beside eager, and how it came out
+
+	Value NumericsValue   `json:"value"` // what differs
+	Nodes []NumericsValue `json:"nodes,omitempty"`
+}
+
+// NumericsBorn is where eager execution of a graph makes its first NaN or Inf.
+type NumericsBorn struct {
+	Call int64  `json:"call"`
+	What string `json:"what"` // 3 NaN
+	Node string `json:"node"`
+	Op   string `json:"op"`
+	Pos  *Pos   `json:"pos,omitempty"`
+	// Input says that an input of the graph has it already.
+	Input string `json:"input,omitempty"`
+}
+
+// NumericsCapture compares what a program computes without a compiler with what it computes when
+// its captured graphs run operator by operator, in two runs of it: artifact
+// tcdbg_numerics_capture.
+type NumericsCapture struct {
+	Result string `json:"result"` // a Numerics constant
+	Why    string `json:"why,omitempty"`
+	Calls  int    `json:"calls"` // outermost calls of compiled functions that were compared
+	First  string `json:"first,omitempty"`
+	// Limits are what was not compared.
+	Limits []string `json:"limits,omitempty"`
+}
+
+// ArtifactName gives the name and the version of the layout.
+func (NumericsCapture) ArtifactName() (string, int) { return "tcdbg_numerics_capture", 1 }
