@@ -15,7 +15,7 @@ import (
 
 // debugged is a program under the engine, in a process of its own, and what it says.
 type debugged struct {
-	t    *testing.T
+	t    testing.TB
 	c    *child
 	r    *Run
 	seen int // stops that the test has taken
@@ -25,18 +25,18 @@ type debugged struct {
 }
 
 // debugKept starts a program whose run is kept, stopped before its first line.
-func debugKept(t *testing.T, path string, args ...string) *debugged {
+func debugKept(t testing.TB, path string, args ...string) *debugged {
 	t.Helper()
 	return debugWith(t, Options{Pause: true, Record: true}, path, args...)
 }
 
-func debugWith(t *testing.T, o Options, path string, args ...string) *debugged {
+func debugWith(t testing.TB, o Options, path string, args ...string) *debugged {
 	t.Helper()
 	return debugFrom(t, os.DevNull, o, path, args...)
 }
 
 // debugFrom gives it a file as its standard input.
-func debugFrom(t *testing.T, stdin string, o Options, path string, args ...string) *debugged {
+func debugFrom(t testing.TB, stdin string, o Options, path string, args ...string) *debugged {
 	t.Helper()
 	t.Setenv(asProgram, "1")
 	if os.Getenv(withSource) == "" {
@@ -212,7 +212,7 @@ func (d *debugged) refused(kind string) string {
 }
 
 // lineOf is the line of the program that has a text.
-func lineOf(t *testing.T, d *debugged, part string) int {
+func lineOf(t testing.TB, d *debugged, part string) int {
 	t.Helper()
 	text, err := os.ReadFile(d.r.Info.Program[0])
 	if err != nil {

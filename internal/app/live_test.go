@@ -45,7 +45,7 @@ func main() {
 `
 
 // needCompiler skips aloud where kernels cannot be built.
-func needCompiler(t *testing.T) {
+func needCompiler(t testing.TB) {
 	t.Helper()
 	for _, cc := range []string{"cc", "gcc", "clang"} {
 		if _, err := exec.LookPath(cc); err == nil {

@@ -137,7 +137,7 @@ func run(t *testing.T, c *exec.Cmd) result {
 }
 
 // program writes a Go program and returns its path.
-func program(t *testing.T, body string) string {
+func program(t testing.TB, body string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "model.go")
 	if err := os.WriteFile(path, []byte("package main\n\n"+body), 0o644); err != nil {
