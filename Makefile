@@ -55,9 +55,9 @@ bench:
 bench-trace:
 	bash scripts/bench-trace.sh
 
-## bench-peers: models against PyTorch, ONNX Runtime and OpenVINO, in one run
+## bench-peers: models against PyTorch, ONNX Runtime and OpenVINO, in one run; PEERS="--threads 1,2 --only mlp,bert"
 bench-peers:
-	bash scripts/bench-peers.sh
+	bash scripts/bench-peers.sh $(PEERS)
 
 ## advice: every advice on a PyTorch program, applied to its example on PYTHON's PyTorch
 PYTHON ?= python3

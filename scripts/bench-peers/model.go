@@ -1,13 +1,15 @@
-// This program is our side of `make bench-peers`: it compiles each workload and times calls
-// of it on request, so that a driver can measure its peers in between. A line
-// of standard input is the name of a workload and a number of calls; the answer
-// is the time of each call in microseconds. End of input ends it.
+// This program is our side of `make bench-peers`: it compiles a workload and times calls of it
+// on request, so that a driver can measure its peers in between. A line of standard input is
+// the name of a workload and either "first", whose answer is the time of building it and that
+// of its first call, or a number of calls, whose answer is the time of each, in microseconds.
+// The latest workload alone is kept. End of input ends it.
 package main
 
 import (
 	"bufio"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,8 +21,18 @@ import (
 	"tcdbg/torch/optim"
 )
 
+// Module is a model of one tensor.
+type Module interface {
+	Forward(x *torch.Tensor) *torch.Tensor
+}
+
 // Encoder is the part of a BERT after its embeddings.
 type Encoder struct{ Layer []*models.BertLayer }
+
+// NewEncoder has so many layers of BERT-base.
+func NewEncoder(layers int) *Encoder {
+	return &Encoder{models.NewBertModel(models.DefaultBertConfig()).Encoder.Layer[:layers]}
+}
 
 // Forward takes float32[batch, time, hidden] to the same.
 func (e *Encoder) Forward(x *torch.Tensor) *torch.Tensor {
@@ -28,6 +40,16 @@ func (e *Encoder) Forward(x *torch.Tensor) *torch.Tensor {
 		x = l.Forward(x, nil)
 	}
 	return x
+}
+
+func newMLP() *nn.Sequential {
+	return nn.NewSequential(
+		nn.NewLinear(784, 512), nn.NewReLU(), nn.NewLinear(512, 512), nn.NewReLU(), nn.NewLinear(512, 1000),
+	)
+}
+
+func newGPT2() *models.GPT2LMHeadModel {
+	return models.NewGPT2LMHeadModel(models.DefaultGPT2Config())
 }
 
 func silu(x, y *torch.Tensor) *torch.Tensor { return F.Silu(x).Mul(x).Add(y) }
@@ -38,83 +60,131 @@ func layerNorm(x, w, b *torch.Tensor) *torch.Tensor {
 	return F.LayerNorm(x, []int{4096}, kw.Weight(w), kw.Bias(b))
 }
 
-// eval makes every part of a model behave as in inference.
-func eval[M any](m M) M {
+var overhead = kw.Mode("reduce-overhead")
+
+// inference is calls of a model in evaluation.
+func inference(m Module, x *torch.Tensor) func() {
 	nn.Eval(m)
-	return m
+	fast := torch.Compile(m.Forward, overhead)
+	return func() { fast(x) }
 }
 
-// workload makes one call of the named workload.
+// workload makes one call of the named workload; nil where there is none.
 func workload(name string) func() {
-	mode := kw.Mode("reduce-overhead")
-	unary := func(f func(*torch.Tensor) *torch.Tensor, shape ...any) func() {
-		fast, x := torch.Compile(f, mode), torch.Randn(shape...)
-		return func() { fast(x) }
+	if step, ok := strings.CutPrefix(name, "train_"); ok {
+		return trainingWorkload(step)
 	}
 	switch name {
-	case "encoder":
-		bert := eval(models.NewBertModel(models.DefaultBertConfig()))
-		return unary((&Encoder{bert.Encoder.Layer}).Forward, 1, 128, 768)
+	case "tiny":
+		fast, x := torch.Compile(softmax, overhead), torch.Randn(4, 4)
+		return func() { fast(x) }
+	case "mlp":
+		return inference(newMLP(), torch.Randn(64, 784))
+	case "mobilenet":
+		return inference(models.MobileNetV3Small(), torch.Randn(2, 3, 224, 224))
 	case "resnet":
-		return unary(eval(models.ResNet50()).Forward, 1, 3, 224, 224)
+		return inference(models.ResNet50(), torch.Randn(2, 3, 224, 224))
+	case "densenet":
+		return inference(models.DenseNet121(), torch.Randn(4, 3, 128, 128))
+	case "vit":
+		return inference(models.ViTB16(), torch.Randn(2, 3, 224, 224))
+	case "bert":
+		return inference(models.NewBertModel(models.DefaultBertConfig()), tokens())
+	case "gpt2":
+		return inference(newGPT2(), tokens())
+	case "encoder":
+		return inference(NewEncoder(12), torch.Randn(1, 128, 768))
 	case "matmul":
-		l := nn.NewLinear(1024, 1024, kw.Bias(false))
-		return unary(l.Forward, 1024, 1024)
+		return inference(nn.NewLinear(1024, 1024, kw.Bias(false)), torch.Randn(1024, 1024))
 	case "softmax":
-		return unary(softmax, 4096, 4096)
+		fast, x := torch.Compile(softmax, overhead), torch.Randn(4096, 4096)
+		return func() { fast(x) }
 	case "layer_norm":
-		fast := torch.Compile(layerNorm, mode)
+		fast := torch.Compile(layerNorm, overhead)
 		x, w, b := torch.Randn(4096, 4096), torch.Ones(4096), torch.Zeros(4096)
 		return func() { fast(x, w, b) }
 	case "silu":
-		fast := torch.Compile(silu, mode)
+		fast := torch.Compile(silu, overhead)
 		x, y := torch.Randn(16<<20), torch.Randn(16<<20)
 		return func() { fast(x, y) }
-	case "train_encoder":
-		bert := eval(models.NewBertModel(models.DefaultBertConfig()))
-		e := &Encoder{bert.Encoder.Layer[:4]}
-		x, y := torch.Randn(4, 128, 768), torch.Randn(4, 128, 768)
-		return training(optim.NewAdamW(nn.Parameters(e)), e.Forward, x, func(out *torch.Tensor) *torch.Tensor { return F.MseLoss(out, y) })
-	case "train_resnet":
-		m := models.ResNet18()
-		x, y := torch.Randn(4, 3, 128, 128), torch.Randint(0, 1000, []int{4})
-		sgd := optim.NewSGD(nn.Parameters(m), kw.Lr(0.01), kw.Momentum(0.9))
-		return training(sgd, m.Forward, x, func(out *torch.Tensor) *torch.Tensor { return F.CrossEntropy(out, y) })
 	}
 	return nil
 }
 
-// training makes a compiled step of training: forward pass, backward pass (at which
-// the graph breaks) and the step of the optimizer.
-func training(
-	opt optim.Optimizer, forward func(*torch.Tensor) *torch.Tensor, x *torch.Tensor,
-	loss func(*torch.Tensor) *torch.Tensor,
-) func() {
+// tokens are ids of BERT's and GPT-2's words, int64[1, 128].
+func tokens() *torch.Tensor { return torch.Randint(0, 30000, []int{1, 128}) }
+
+func trainingWorkload(name string) func() {
+	switch name {
+	case "mlp":
+		return classifier(newMLP(), torch.Randn(64, 784))
+	case "resnet":
+		return classifier(models.ResNet50(), torch.Randn(2, 3, 224, 224))
+	case "densenet":
+		return classifier(models.DenseNet121(), torch.Randn(4, 3, 128, 128))
+	case "resnet18":
+		m := models.ResNet18()
+		sgd := optim.NewSGD(nn.Parameters(m), kw.Lr(0.01), kw.Momentum(0.9))
+		return step(sgd, m, torch.Randn(4, 3, 128, 128), crossEntropy(4))
+	case "gpt2":
+		m := newGPT2()
+		return step(optim.NewAdam(nn.Parameters(m)), m, tokens(), crossEntropy(128))
+	case "encoder":
+		e, y := NewEncoder(4), torch.Randn(4, 128, 768)
+		mse := func(out *torch.Tensor) *torch.Tensor { return F.MseLoss(out, y) }
+		return step(optim.NewAdamW(nn.Parameters(e)), e, torch.Randn(4, 128, 768), mse)
+	}
+	return nil
+}
+
+// classifier is steps of Adam that learn one of a thousand classes for each row of x.
+func classifier(m Module, x *torch.Tensor) func() {
+	return step(optim.NewAdam(nn.Parameters(m)), m, x, crossEntropy(x.Size(0)))
+}
+
+// crossEntropy is the loss of logits for as many drawn classes.
+func crossEntropy(rows int) func(*torch.Tensor) *torch.Tensor {
+	y := torch.Randint(0, 1000, []int{rows})
+	return func(out *torch.Tensor) *torch.Tensor { return F.CrossEntropy(out.Reshape(rows, -1), y) }
+}
+
+// step makes a compiled step of training: forward pass, backward pass (at which the graph
+// breaks) and the step of the optimizer.
+func step(opt optim.Optimizer, m Module, x *torch.Tensor, loss func(*torch.Tensor) *torch.Tensor) func() {
+	nn.Train(m)
 	return torch.Compile(func() {
 		opt.ZeroGrad()
-		loss(forward(x)).Backward()
+		loss(m.Forward(x)).Backward()
 		opt.Step()
 	})
 }
 
 func main() {
 	torch.ManualSeed(0)
-	made := map[string]func(){}
+	var kept string
+	var run func()
 	in := bufio.NewScanner(os.Stdin)
 	for in.Scan() {
-		var name string
-		var calls int
-		if _, err := fmt.Sscan(in.Text(), &name, &calls); err != nil {
-			fmt.Println("error: want a name and a number:", err)
-			continue
+		name, what, _ := strings.Cut(in.Text(), " ")
+		if name != kept {
+			start := time.Now()
+			kept, run = name, workload(name)
+			if run == nil {
+				fmt.Println("error: no workload", name)
+				return
+			}
+			if what == "first" {
+				fmt.Print(time.Since(start).Microseconds(), " ")
+			}
 		}
-		if made[name] == nil {
-			made[name] = workload(name)
-		}
-		run := made[name]
-		if run == nil {
-			fmt.Println("error: no workload", name)
-			continue
+		calls := 1
+		if what != "first" {
+			n, err := strconv.Atoi(what)
+			if err != nil {
+				fmt.Println("error: want a number of calls:", err)
+				return
+			}
+			calls = n
 		}
 		if strings.HasPrefix(name, "train_") {
 			answer(run, calls)

@@ -1,0 +1,56 @@
+"""The least time that a workload can take on this machine, by its multiply-adds and by its bytes."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+
+from engines import say
+
+STATES = {"SGD": 1, "Adam": 2, "AdamW": 2}  # tensors that the optimizer keeps of each parameter
+
+
+@dataclass
+class Machine:
+    """GFLOP/s of multiply-adds on registers, GB/s read, GB/s read and written, on so many threads."""
+
+    flops: float
+    read: float
+    copy: float
+
+
+def measure(threads):
+    """None without a C compiler."""
+    cc = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if cc is None:
+        say("no C compiler: the machine's limits are not measured")
+        return None
+    source = os.path.join(os.path.dirname(__file__), "limits.c.txt")
+    with tempfile.TemporaryDirectory() as folder:
+        program = os.path.join(folder, "limits")
+        subprocess.run([cc, "-O3", "-march=native", "-pthread", "-o", program, "-x", "c", source], check=True)
+        out = subprocess.run([program, str(threads)], check=True, capture_output=True, text=True).stdout
+    return Machine(*(float(word) for word in out.split()))
+
+
+def work_of(workload, module, inputs):
+    """Floating-point operations of products and convolutions, and bytes that have to be moved once:
+    inputs, weights and results, and in training each parameter, its gradient and the optimizer's state."""
+    import torch
+    from torch.utils.flop_counter import FlopCounterMode
+
+    with FlopCounterMode(display=False) as counter:
+        out = module(*inputs[: len(inputs) - bool(workload.optimizer)])
+        if workload.optimizer:
+            out.sum().backward()
+    module.zero_grad()
+    weights = sum(p.numel() * p.element_size() for p in module.parameters())
+    if workload.optimizer:
+        return counter.get_total_flops(), weights * (2 * (1 + STATES[workload.optimizer]) + 2)
+    return counter.get_total_flops(), weights + sum(x.numel() * x.element_size() for x in (*inputs, out))
+
+
+def least_ms(machine, flops, moved, training):
+    """Whichever takes longer."""
+    return max(flops / machine.flops, moved / (machine.copy if training else max(machine.read, machine.copy))) / 1e6
