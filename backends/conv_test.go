@@ -252,28 +252,67 @@ func TestPanelRowsAgree(t *testing.T) {
 	}
 }
 
-// TestDepthwiseIsAStencil: a filter for each channel is a loop of products, with
-// what follows in the same kernel, in all forms.
-func TestDepthwiseIsAStencil(t *testing.T) {
-	eachExecutor(t, func(t *testing.T, b tracer.Backend) {
-		for _, d := range []ops.DType{ops.Float32, ops.Float64} {
-			for _, c := range []convCase{
-				{2, 6, 9, 20, 6, 3, 3, ints(1, 1), ints(0, 0), ints(1, 1), 6},
-				{1, 5, 14, 33, 5, 5, 3, ints(2, 2), ints(2, 1), ints(1, 1), 5},
-				{2, 3, 12, 23, 3, 3, 2, ints(2, 1), ints(3, 1), ints(2, 3), 3},
-			} {
+// depthCases are depthwise convolutions: rows that fill no vector and those that do, bands
+// of rows, channels that fill no vector of 8 or 16, steps and dilations, a window larger
+// than the image, many taps, one row.
+var depthCases = []convCase{
+	{2, 16, 7, 7, 16, 5, 5, ints(1, 1), ints(2, 2), ints(1, 1), 16},
+	{1, 24, 14, 14, 24, 3, 3, ints(2, 2), ints(1, 1), ints(1, 1), 24},
+	{2, 6, 9, 20, 6, 3, 3, ints(1, 1), ints(0, 0), ints(1, 1), 6},
+	{1, 5, 14, 33, 5, 5, 3, ints(2, 2), ints(2, 1), ints(1, 1), 5},
+	{2, 3, 12, 23, 3, 3, 2, ints(2, 1), ints(3, 1), ints(2, 3), 3},
+	{1, 32, 56, 57, 32, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 32},
+	{2, 40, 28, 31, 40, 5, 5, ints(3, 2), ints(2, 2), ints(1, 1), 40},
+	{1, 16, 5, 5, 16, 7, 7, ints(1, 1), ints(3, 3), ints(1, 1), 16},
+	{1, 9, 30, 30, 9, 11, 9, ints(1, 1), ints(5, 4), ints(1, 1), 9},
+	{3, 17, 1, 70, 17, 1, 4, ints(1, 1), ints(0, 3), ints(1, 1), 17},
+	{1, 8, 3, 3, 8, 3, 3, ints(2, 2), ints(4, 4), ints(1, 1), 8},
+}
+
+// TestDepthwise: a filter for each channel, with bias and what follows, in all forms; the
+// weight may be new in every call.
+func TestDepthwise(t *testing.T) {
+	for _, c := range test.Some(t, 5, depthCases) {
+		t.Run(c.String(), func(t *testing.T) {
+			for _, param := range []bool{true, false} {
 				g := newTestGraph("depthwise")
-				m := g.outputs(g.Emit(ops.Relu, c.emit(g, d, true, g.param(filled(d, 3, c.out)))))
-				if p := programOf(t, m, false, true, true); strings.Contains(p.IR, "matmul") || strings.Contains(p.IR, "extern") {
-					t.Errorf("%s %v is no loop:\n%s", d.Name(), c, p.IR)
+				bias := g.param(filled(ops.Float32, 3, c.out))
+				m := g.outputs(g.Emit(ops.Hardswish, c.emit(g, ops.Float32, param, bias)))
+				text := strings.Join(programOf(t, m, true, false, param).Shards, "")
+				if !strings.Contains(text, "fused_convolution_add_clamp_mul_div_0, 4, {") {
+					t.Errorf("not the form of channels on their own:\n%s", text)
 				}
-				run, err := b.Compile(&tracer.Request{Module: m, Example: g.in})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := sameValues(run(g.in), m.Run(g.in), 1e-5); err != nil {
-					t.Errorf("%s %v: %v", d.Name(), c, err)
-				}
+				everywhere(t, m, g.in, 1e-5)
+			}
+		})
+	}
+}
+
+// TestDepthwiseOfViews reads an image whose columns do not lie side by side.
+func TestDepthwiseOfViews(t *testing.T) {
+	g := newTestGraph("views")
+	x := g.Emit(ops.Transpose, g.input(filled(ops.Float32, 1, 2, 16, 9, 18)), sym.C(2), sym.C(3))
+	w := g.param(filled(ops.Float32, 2, 16, 1, 3, 3))
+	m := g.outputs(g.Emit(ops.Convolution, x, w, nil, ints(1, 1), ints(1, 1), ints(1, 1), false, ints(0, 0), sym.C(16)))
+	everywhere(t, m, g.in, 1e-5)
+}
+
+// TestDepthwiseStencil: where the template has no form, a filter for each channel is a
+// loop of products, with what follows in the same kernel, in all forms.
+func TestDepthwiseStencil(t *testing.T) {
+	eachExecutor(t, func(t *testing.T, b tracer.Backend) {
+		for _, c := range depthCases[2:5] {
+			g := newTestGraph("depthwise")
+			m := g.outputs(g.Emit(ops.Relu, c.emit(g, ops.Float64, true, g.param(filled(ops.Float64, 3, c.out)))))
+			if p := programOf(t, m, true, false, true); strings.Contains(p.IR, "matmul") || strings.Contains(p.IR, "extern") {
+				t.Errorf("%v is no loop:\n%s", c, p.IR)
+			}
+			run, err := b.Compile(&tracer.Request{Module: m, Example: g.in})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := sameValues(run(g.in), m.Run(g.in), 1e-5); err != nil {
+				t.Errorf("%v: %v", c, err)
 			}
 		}
 	})

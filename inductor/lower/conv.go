@@ -10,16 +10,16 @@ import (
 // weight with the gathered image: Out[n, g, oc, oh*ow] = W[g, oc, k] * X[n, g, k, oh*ow].
 
 // convolution lowers what has static sizes (the batch may be dynamic) and a
-// contiguous result; all else stays an eager call.
+// contiguous result, and what can be written out; all else stays an eager call.
 func convolution(c *call) error {
 	x, w, bias := c.self(), c.namedTensor("weight"), c.namedTensor("bias")
-	if ws, ok := c.depthwise(x, w); ok {
+	s, ok := c.convShape(x, w)
+	if ws, depthwise := c.depthwise(x, w); depthwise && (!ok || x.dtype != ops.Float32 || s.info.Width > longRow) {
 		return c.stencil(x, w, bias, ws)
 	}
 	if x.dtype != ops.Float32 {
 		return c.extern(ir.ReasonDType)
 	}
-	s, ok := c.convShape(x, w)
 	if !ok {
 		return c.extern(ir.ReasonArgs)
 	}

@@ -4,16 +4,15 @@ import (
 	"tcdbg/ops/sym"
 )
 
-// This file lowers depthwise convolutions, whose windows see one channel each: a
-// sum of products written out tap by tap, which reads its input where a product of
-// matrices would have one row.
+// This file lowers the depthwise convolutions, whose windows see one channel each, for
+// which the template has no form: those of other types, of three dimensions and of very
+// long rows. They are sums of products written out tap by tap.
 
-// mostTaps bounds the windows that are written out, shortRow the results for which
-// the template, which walks the whole image as one row, is faster: the rest of a row
-// that fills no vector costs more than all else.
+// mostTaps bounds the windows that are written out, longRow the rows that the template
+// keeps in a cache.
 const (
 	mostTaps = 64
-	shortRow = 16
+	longRow  = 4096
 )
 
 // depthwise reads the windows of a convolution with a filter of its own for each
@@ -42,7 +41,7 @@ func (c *call) depthwise(x, w *tensor) ([]slide, bool) {
 		return nil, false
 	}
 	ws, ok := slidesOf(x.shape, c.meta().Shape, w.shape[2:], step, pad, dil)
-	return ws, ok && countTaps(ws) <= mostTaps && ws[dims-1].out >= shortRow
+	return ws, ok && countTaps(ws) <= mostTaps
 }
 
 // stencil sums the products of each window with the channel's filter.

@@ -31,9 +31,10 @@ type ConvForm int
 
 // The forms.
 const (
-	ConvColumns  ConvForm = 1 + iota // pixels are the columns of the register tile
-	ConvPixels                       // pixels are its rows, the channels of a packed weight its columns
-	ConvWinograd                     // the same with tiles of 2 x 2 pixels and filters transformed for them (Winograd's F(2x2, 3x3))
+	ConvColumns   ConvForm = 1 + iota // pixels are the columns of the register tile
+	ConvPixels                        // pixels are its rows, the channels of a packed weight its columns
+	ConvWinograd                      // the same with tiles of 2 x 2 pixels and filters transformed for them (Winograd's F(2x2, 3x3))
+	ConvDepthwise                     // channels are the lanes of a vector, each with a filter of its own
 )
 
 // Pack lets the target choose what is packed and places the copies.

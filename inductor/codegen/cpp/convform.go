@@ -3,12 +3,22 @@ package cpp
 import (
 	"tcdbg/inductor/ir"
 	"tcdbg/inductor/plan"
+	"tcdbg/ops/sym"
 )
 
 // This file chooses how the runtime's template runs a convolution.
 
 // transposeSteps is what it costs to transpose a finished tile of pixels, in steps of k.
 const transposeSteps = 24
+
+// unpackedForm is the form of a convolution whose weight is not packed beforehand: each
+// channel on its own where each has one filter, else columns.
+func unpackedForm(n *ir.Node) plan.ConvForm {
+	if c := n.MM.Conv; len(n.Outer) == 4 && sym.Is(n.Outer[2], 1) && sym.Is(n.MM.K, c.KH*c.KW) {
+		return plan.ConvDepthwise
+	}
+	return plan.ConvColumns
+}
 
 // ChooseConv picks the form for a convolution with so many output channels, from
 // images of one group, by how much of the register tiles its sizes fill.
@@ -44,13 +54,25 @@ func winogradPays(lanes int, channels, k, pixels int64, c *ir.ConvInfo) bool {
 // PackedConv is how many numbers the packed weight of a convolution in a form takes.
 func PackedConv(form plan.ConvForm, lanes int, groups, channels, k int64) int64 {
 	height := PanelRows(lanes)
-	if form != plan.ConvColumns {
+	switch form {
+	case plan.ConvDepthwise:
+		return depthPadded(lanes, groups) * k
+	case plan.ConvPixels, plan.ConvWinograd:
 		height = int64(2 * lanes)
 	}
 	if form == plan.ConvWinograd {
 		k = k / 9 * 16
 	}
 	return groups * ((channels + height - 1) / height * height) * k
+}
+
+// depthPadded is the number of channels with those that fill the last vector: of 16 where
+// all of them are full, else of 8.
+func depthPadded(lanes int, channels int64) int64 {
+	if lanes == 16 && channels%16 == 0 {
+		return channels
+	}
+	return (channels + 7) / 8 * 8
 }
 
 // spread is how many columns the form of columns computes: rows of padded planes

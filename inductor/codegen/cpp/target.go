@@ -49,7 +49,7 @@ func (t *Target) packedFilter(p *plan.Plan, n *ir.Node) (*ir.Buffer, plan.ConvFo
 	if !p.Fixed(mm.A) || !kok || !rok || !gok {
 		return nil, 0, 0
 	}
-	form := plan.ConvColumns
+	form := unpackedForm(n)
 	if pixels, ok := n.Outer[len(n.Outer)-1].IsConst(); ok && groups == 1 {
 		form = ChooseConv(t.Lanes, rows, k, pixels, mm.Conv)
 	}

@@ -137,15 +137,16 @@ func (e *emitter) describe(n *ir.Node) {
 		e.size(n.Outer[nb]), e.size(n.Outer[nb+1]), e.size(mm.K), nb,
 		list(n.Outer[:nb]), list(mm.AIdx.Coef[:nb]), list(mm.BIdx.Coef[:nb]),
 		e.size(mm.AIdx.Coef[nb]), e.size(mm.AIdx.Coef[nb+2]), e.size(mm.BIdx.Coef[nb+2]), e.size(mm.BIdx.Coef[nb+1]),
-		a, b, packed, symbolMark, convText(mm, pack))
+		a, b, packed, symbolMark, convText(n, pack))
 }
 
 // convText is the description of an image after that of the product.
-func convText(mm *ir.MatmulInfo, pack *plan.Packing) string {
+func convText(n *ir.Node, pack *plan.Packing) string {
+	mm := n.MM
 	if mm.Conv == nil {
 		return ""
 	}
-	form := plan.ConvColumns
+	form := unpackedForm(n)
 	if pack != nil {
 		form = pack.Form
 	}
