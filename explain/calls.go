@@ -15,7 +15,7 @@ type Calls struct {
 	// was called between them is not known.
 	Recorded bool
 	Missing  []string // why calls, or some, are not recorded; in words
-	Untold   []string // what the engine does not tell of calls: "duration"
+	Untold   []string // what the engine does not tell of calls: "duration", calls.UntoldInner
 }
 
 // CallTrack is the calls of one function, in runs of calls that went alike, oldest first.
@@ -25,11 +25,23 @@ type CallTrack struct {
 	Pos     logs.Pos
 	Process int
 	Runs    []calls.Run
+	// Whole says that calls are timed until they return, with compiling and all that they call.
+	Whole bool
 	// Derived says that the runs are made of the compiles alone.
 	Derived bool
 	// GivenUp says that the function runs eagerly since its last compile, and that the engine
 	// tells of no call after that.
 	GivenUp bool
+}
+
+// HitTime is what the calls took that an entry served, on average, and how many were timed.
+func (t *CallTrack) HitTime() (ns, timed int64) {
+	for i := range t.Runs {
+		if r := &t.Runs[i]; r.Outcome == calls.Hit {
+			ns, timed = ns+r.Nanos, timed+r.Timed
+		}
+	}
+	return ns / max(timed, 1), timed
 }
 
 // Calls counts the calls; those that were not numbered, too.

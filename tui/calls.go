@@ -345,8 +345,21 @@ func docCallTimes(d *doc, t *explain.CallTrack, r *trace.Run) {
 		}
 		d.wrap(theme.Faint, 2, text)
 	}
+	docCallTook(d, t, r)
+	if c := t.Compile(r); c != nil && r.Outcome == trace.Compiled && c.Seconds > 0 {
+		d.wrap(theme.Faint, 2, secondsOr(c.Seconds)+" compiling")
+	}
+}
+
+// docCallTook says how long calls took, and of what that is the time.
+func docCallTook(d *doc, t *explain.CallTrack, r *trace.Run) {
 	where := "in compiled code"
-	if r.Outcome == trace.Eager {
+	switch {
+	case t.Whole && r.Outcome == trace.Compiled:
+		where = "until it returned, with compiling and all that it calls"
+	case t.Whole:
+		where = "until it returned, with all that it calls"
+	case r.Outcome == trace.Eager:
 		where = "eagerly"
 	}
 	switch {
@@ -360,11 +373,10 @@ func docCallTimes(d *doc, t *explain.CallTrack, r *trace.Run) {
 			text += fmt.Sprintf("; %d of the calls were timed", r.Timed)
 		}
 		d.wrap(theme.Faint, 2, text)
+	case t.Whole && r.Outcome != trace.Raised:
+		d.wrap(theme.Faint, 2, "how long: not known; only calls through torch.compile's wrapper have a time")
 	case !t.Derived:
 		d.wrap(theme.Faint, 2, "how long: not recorded")
-	}
-	if c := t.Compile(r); c != nil && r.Outcome == trace.Compiled && c.Seconds > 0 {
-		d.wrap(theme.Faint, 2, secondsOr(c.Seconds)+" compiling")
 	}
 }
 

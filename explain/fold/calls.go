@@ -22,6 +22,7 @@ type trackKey struct {
 type callTrack struct {
 	key   trackKey
 	pos   logs.Pos
+	whole bool
 	track calls.Track
 }
 
@@ -75,6 +76,7 @@ func callPart(f *Fold, r *logs.Record, process int, p *calls.Part) {
 		k.tracks[key] = t
 		k.order = append(k.order, t)
 	}
+	t.whole = t.whole || p.Whole
 	for i := range p.Runs {
 		shareRun(f, &p.Runs[i])
 	}
@@ -109,7 +111,7 @@ func copyCalls(f *Fold, r *explain.Report, c *copier) {
 	}
 	told := map[*explain.Frame]bool{}
 	for _, t := range k.order {
-		out := &explain.CallTrack{Name: t.pos.Func, Pos: t.pos, Process: t.key.process, Runs: t.track.Runs()}
+		out := &explain.CallTrack{Name: t.pos.Func, Pos: t.pos, Process: t.key.process, Runs: t.track.Runs(), Whole: t.whole}
 		if fr := c.frames[t.frame(f)]; fr != nil {
 			told[fr] = true
 			out.Frame, out.Name, out.Pos = fr, fr.Title(), fr.Pos

@@ -89,6 +89,9 @@ func trackText(k *explain.CallTrack) string {
 		}
 		marks += string(k.Mark(&k.Runs[i]))
 	}
+	if ns, timed := k.HitTime(); k.Whole && timed > 0 {
+		parts = append(parts, explain.Nanos(ns)+" a hit until it returned")
+	}
 	text := explain.Count(int(k.Calls()), "call") + ": " + strings.Join(parts, ", ") + "  " + marks
 	switch {
 	case k.Derived:
@@ -111,6 +114,7 @@ type jsonTrack struct {
 	Function string    `json:"function"`
 	Pos      *logs.Pos `json:"pos,omitempty"`
 	Process  int       `json:"pid,omitempty"`
+	Whole    bool      `json:"whole,omitempty"`
 	Derived  bool      `json:"derived,omitempty"`
 	GivenUp  bool      `json:"given_up,omitempty"`
 	Runs     []jsonRun `json:"runs"`
@@ -153,7 +157,7 @@ func callsJSON(c *explain.Calls) jsonCalls {
 func trackJSON(t *explain.CallTrack) jsonTrack {
 	j := jsonTrack{
 		jsonID: idJSON(explain.ID{Rank: -1, CompileID: logs.NoCompile}), Function: t.Name, Pos: posJSON(t.Pos), Process: t.Process,
-		Derived: t.Derived, GivenUp: t.GivenUp,
+		Whole: t.Whole, Derived: t.Derived, GivenUp: t.GivenUp,
 	}
 	if t.Frame != nil {
 		j.jsonID = idJSON(t.Frame.ID)

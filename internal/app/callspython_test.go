@@ -140,7 +140,7 @@ func TestTracksOfPython(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
 	}
-	if !c.Recorded || !slices.Contains(c.Untold, "duration") {
+	if !c.Recorded || !slices.Contains(c.Untold, calls.UntoldInner) || slices.Contains(c.Untold, "duration") {
 		t.Errorf("recorded %v, untold %q", c.Recorded, c.Untold)
 	}
 	if !hooked && !strings.Contains(c.Missing[0], "guard-complete hook") {
@@ -153,8 +153,8 @@ func TestTracksOfPython(t *testing.T) {
 		if run.Outcome != calls.Hit && run.Outcome != calls.Mixed {
 			t.Errorf("turns: %+v", run)
 		}
-		if run.Timed > 0 {
-			t.Errorf("a duration that nobody measured: %+v", run)
+		if hooked && run.Timed != run.Count || run.Timed > run.Count || !turns.Whole {
+			t.Errorf("turns: %d of %d calls timed", run.Timed, run.Count)
 		}
 	}
 	dirs, _ := filepath.Glob(filepath.Join(state, "tcdbg", "runs", "*", hooksFolder))
@@ -220,5 +220,129 @@ work(1)
 	slices.Sort(got)
 	if text := strings.Join(got, "; "); text != "f: 0x4; f: 0x5; f: C, 0x3" {
 		t.Errorf("tracks: %s", text)
+	}
+}
+
+// sleepingPython has calls that sleep: one that returns, one that raises, one that calls itself and another
+// compiled function, one that is given up and whose callee is compiled, those of two threads and of coroutines, a module.
+const sleepingPython = `import asyncio, threading, time, torch
+import torch._dynamo as D
+
+def sleeps(x, raises=False):
+    y = x + 1
+    D.graph_break()
+    time.sleep(0.05)
+    if raises:
+        raise ValueError
+    return y.sin()
+
+def again(x, n):
+    y = x + 1
+    D.graph_break()
+    time.sleep(0.02)
+    return again(y, n - 1) if n else y
+
+def inner(x):
+    return x * 2
+
+def callee(x):
+    return x * 3
+
+def given_up(x):
+    for i in range(2):
+        x = callee(x)
+        print("in a loop")
+    return x
+
+@torch.compiler.disable
+def eagerly(x):
+    return fast(x)
+
+def outer(x):
+    y = x + 1
+    D.graph_break()
+    time.sleep(0.03)
+    return eagerly(y)
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return x.relu()
+
+def each(x):
+    for i in range(3):
+        yield x + i
+
+x = torch.ones(2)
+s, raising, a, fast, g, o, net, e = (
+    torch.compile(f, backend="eager") for f in (sleeps, sleeps, again, inner, given_up, outer, Net(), each))
+for i in range(3):
+    s(x)
+for i in range(3):
+    try:
+        raising(x, True)
+    except ValueError:
+        pass
+for i in range(2):
+    a(x, 2)
+    g(x)
+    o(x)
+    net(x)
+    list(e(x))
+
+threads = [threading.Thread(target=lambda: [s(x) for i in range(3)]) for i in range(2)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+
+async def one():
+    s(x)
+    await asyncio.sleep(0)
+    s(x)
+
+async def both():
+    await asyncio.gather(one(), one())
+
+asyncio.run(both())
+`
+
+// TestHowLongPythonCallsTake: a call that torch.compile's wrapper makes is timed until it returns, however it
+// ends; what comes from within compiled functions has no time, and no time is that of another call.
+func TestHowLongPythonCallsTake(t *testing.T) {
+	p := pythonWithTorch(t)
+	pythonProgram(t, map[string]string{"main.py": sleepingPython})
+	state := t.TempDir()
+	if r := run(t, tcdbg(t, state, "exec", "--plain", "--", p, "main.py")); r.code != 0 ||
+		!strings.Contains(r.stderr, " a hit until it returned  Cb") {
+		t.Fatalf("%d %s", r.code, r.stderr)
+	}
+	timed, least := map[string]int64{}, map[string]int64{}
+	for _, k := range foldLast(t, state, "main.py").Calls.Tracks {
+		if !k.Whole && !k.Derived {
+			t.Errorf("%s: its times are those of whole calls", k.Name)
+		}
+		for _, run := range k.Runs {
+			timed[k.Name] += run.Timed
+			if run.Timed > 0 && (least[k.Name] == 0 || run.Min < least[k.Name]) {
+				least[k.Name] = run.Min
+			}
+			if run.Timed > run.Count || run.Nanos < run.Min*run.Timed {
+				t.Errorf("%s: %+v", k.Name, run)
+			}
+		}
+	}
+	// The call of again for which it was compiled is written before it has returned, or after it.
+	if n := timed["again"]; n != 1 && n != 2 || least["again"] < 60e6 {
+		t.Errorf("again: %d timed, at least %d ns", n, least["again"])
+	}
+	for name, want := range map[string]struct{ timed, least int64 }{
+		"sleeps": {16, 50e6}, "outer": {2, 30e6}, "inner": {2, 1}, "forward": {2, 1}, "callee": {0, 0}, "given_up": {0, 0}, "each": {0, 0},
+	} {
+		if timed[name] != want.timed || least[name] < want.least {
+			t.Errorf("%s: %d timed, at least %d ns; want %d, %d", name, timed[name], least[name], want.timed, want.least)
+		}
+	}
+	for name, n := range timed {
+		if strings.Contains(name, "from line") && n > 0 {
+			t.Errorf("%s: %d calls have a time that nobody measured", name, n)
+		}
 	}
 }

@@ -45,7 +45,7 @@ type Run struct {
 	Entry   int     `json:"entry"`         // compile number of the entry, NoEntryNumber for none
 	Why     string  `json:"why,omitempty"` // of eager and raised calls
 
-	// Of the calls that were timed, what they took in compiled code, or eagerly.
+	// Of the calls that were timed, what they took in compiled code, or eagerly; see Part.Whole.
 	Timed int64 `json:"timed,omitempty"`
 	Nanos int64 `json:"ns,omitempty"`
 	Min   int64 `json:"min,omitempty"`
@@ -190,6 +190,9 @@ type Part struct {
 	Name  string `json:"name"` // of the function
 	File  string `json:"file,omitempty"`
 	Line  int    `json:"line,omitempty"`
+	// Whole says that calls are timed until they return, as their callers see them: with finding the
+	// entry, compiling, and all that they call.
+	Whole bool `json:"whole,omitempty"`
 	// Runs are those that have ended since the record before; Open is the one that goes on,
 	// and takes the place of the one of the record before.
 	Runs []Run `json:"runs,omitempty"`
@@ -200,13 +203,16 @@ type Part struct {
 // eager execution for good.
 const UntoldGivenUp = "calls of functions that were given up"
 
+// UntoldInner says in Record.Untold that calls from within compiled functions have no time.
+const UntoldInner = "duration of calls from within compiled functions"
+
 // Record is artifact tcdbg_calls: what was called since the record before.
 type Record struct {
 	Process int    `json:"pid"`
 	Parts   []Part `json:"parts,omitempty"`
 	// Missing says in words why calls of this process are not recorded, or what of them.
 	Missing string `json:"missing,omitempty"`
-	// Untold names what this engine does not tell of a call: "duration", UntoldGivenUp.
+	// Untold names what this engine does not tell of a call: "duration", UntoldInner, UntoldGivenUp.
 	Untold []string `json:"untold,omitempty"`
 }
 

@@ -3,7 +3,7 @@ none did.
 
 An entry that serves a call has evaluated all of its guards, and the last of them is ours: it
 notes the call and holds. A call that no entry serves is told by the guard-complete hook of
-Dynamo's frame evaluation, where the release has it. How long a call takes is not told.
+Dynamo's frame evaluation, where the release has it. How long calls take is told by brackets.py.
 
 Calls go into a list in memory. A thread of ours counts them and writes runs of calls that went
 alike, as package logs/calls of tcdbg describes them.
@@ -17,7 +17,7 @@ import sys
 import time
 import _thread
 
-from . import failed, guard, record, when
+from . import brackets, failed, guard, record, when
 
 INTERVAL = 0.2  # seconds between two looks at the list
 SETTLED = 0.1  # seconds after which a call for which no compile has begun runs eagerly
@@ -25,17 +25,24 @@ MANY = 20_000  # calls in the list that are counted at once
 EXACT, COARSE = 512, 256  # see logs/calls/recorder.go
 MAX_SIZES = 8
 SHIFT = 32  # of the time, in what a hit notes
+MASK = (1 << SHIFT) - 1
 
 _now = time.time_ns
+_clock = time.perf_counter_ns
 _events = collections.deque()
 _append = _events.append
 _busy = _thread.allocate_lock()  # of counting and writing
 _tracks = {}  # frame id -> Track
 _codes = {}  # id of a code object -> its newest Track, which keeps the code
-_entries = []  # (Track, entry), by their numbers in the list: what the garbage collector need not look at
+# What a number in the list stands for, so that the garbage collector need not look at it: (Track, entry) of a hit,
+# (BEGINS or ENDS, bracket).
+_entries = []
+BEGINS, ENDS = object(), object()
+_slow = []  # not empty while notes need to say which thread they are of
+_first = [None]  # the thread that notes without are of
 _missed = {}  # thread -> the Miss of its newest call that no entry served
 _said = []  # what is not recorded
-_state = {"pid": 0, "wake": None, "told": False, "epoch": 0}
+_state = {"pid": 0, "wake": None, "told": False, "epoch": 0, "misses": False, "hides": 0, "duration": True}
 
 
 def start():
@@ -65,7 +72,7 @@ class Track:
 
     def __init__(self, frame, code):
         self.frame, self.code, self.epoch = frame, code, _state["epoch"]
-        self.calls = 0
+        self.calls = self.entries = 0
         self.open = None
         self.closed = []
         self.made = self.every = 0
@@ -76,6 +83,7 @@ class Track:
         code = self.code
         return {
             "frame": self.frame, "epoch": self.epoch, "name": code.co_name, "file": code.co_filename, "line": code.co_firstlineno,
+            "whole": _state["duration"],
         }  # fmt: skip
 
 
@@ -138,7 +146,8 @@ def _compiled(made, frame):
     miss = _missed.get(_thread.get_ident())
     if miss is not None and miss.became in (None, COMPILES) and miss.track is track:
         miss.became = DROPPED
-    _append((track, "compile", entry, _now(), _argument_sizes(frame)))
+    track.entries += 1
+    _append((track, "compile", entry, _now(), _argument_sizes(frame), _thread.get_ident()))
     _wake()
 
 
@@ -160,14 +169,19 @@ def _add_guard(add, fn):
         add(fn, text)
 
 
+def _number(*stands):
+    _entries.append(stands)
+    return len(_entries) - 1
+
+
 def _entry(track, number, sizes):
     """The last guard of an entry."""
-    append, now, events, probes = _append, _now, _events, _probes
-    mine = len(_entries)
-    _entries.append((track, number))
+    append, now, events, slow = _append, _now, _events, _slow
+    mine = _number(track, number)
 
     def tcdbg_entry(_):
-        if probes and _thread.get_ident() in probes:
+        if slow:
+            _apart(mine, now())
             return True
         append(now() << SHIFT | mine)
         if len(events) > MANY:
@@ -175,14 +189,57 @@ def _entry(track, number, sizes):
         return True
 
     def tcdbg_sized_entry(values):
-        if probes and _thread.get_ident() in probes:
+        ident = _thread.get_ident()
+        if slow and ident in _probes:
             return True
-        append((track, "hit", number, now(), guard(_sizes, values, sizes)))
+        append((track, "hit", number, now(), guard(_sizes, values, sizes), ident))
         if len(events) > MANY:
             _full()
         return True
 
     return tcdbg_sized_entry if sizes else tcdbg_entry
+
+
+def _hook(bracket):
+    """What PyTorch's wrapper runs before a call of the bracket; it gives what runs after it."""
+    append, clock, slow, first, thread = _append, _clock, _slow, _first, _thread.get_ident
+    begin, end = _number(BEGINS, bracket), _number(ENDS, bracket)
+
+    def tcdbg_begins():
+        if slow or thread() != first[0]:
+            _other_thread()
+            _apart(begin, clock())
+        else:
+            append(clock() << SHIFT | begin)
+        return tcdbg_ends
+
+    def tcdbg_ends():
+        if slow:
+            _apart(end, clock())
+        else:
+            append(clock() << SHIFT | end)
+
+    return tcdbg_begins
+
+
+def _other_thread():
+    if _first[0] is None:
+        _first[0] = _thread.get_ident()
+    elif _first[0] != _thread.get_ident() and _several not in _slow:
+        _slow.append(_several)
+
+
+_several = "several threads"
+
+
+def _apart(mine, at):
+    """A note with its thread."""
+    ident = _thread.get_ident()
+    if ident in _probes and type(_entries[mine][0]) is Track:
+        return
+    _append((ident, at << SHIFT | mine))
+    if len(_events) > MANY:
+        _full()
 
 
 _probes = set()  # threads that ask for guards without making the call
@@ -193,9 +250,11 @@ def probing():
     """Guards that are evaluated inside count no call."""
     ident = _thread.get_ident()
     _probes.add(ident)
+    _slow.append(ident)
     try:
         yield
     finally:
+        _slow.remove(ident)
         _probes.discard(ident)
 
 
@@ -203,7 +262,7 @@ def ran_eagerly(code, why):
     """Notes a call that another module of ours has run eagerly."""
     track = _codes.get(id(code))
     if track is not None:
-        _append((track, "eager", -1, _now(), why))
+        _append((track, "eager", -1, _now(), why, _thread.get_ident()))
 
 
 def _full():
@@ -286,12 +345,13 @@ def _begins():
 def _ends():
     """A compile has ended. One that the limit refuses leaves its call to eager execution; of others
     without code the trace says what became."""
-    miss = _missed.get(_thread.get_ident())
-    if miss is None or miss.became is not COMPILES:
-        return
     error = sys.exc_info()[0]
     if error is None:
         return  # its code comes
+    miss = _missed.get(_thread.get_ident())
+    _append((_thread.get_ident(), None))
+    if miss is None or miss.became is not COMPILES:
+        return
     limit = error.__name__ == "RecompileLimitExceeded"
     miss.became, miss.why = ("eager", "limit") if limit else (DROPPED, "")
 
@@ -299,6 +359,12 @@ def _ends():
 def _eval_frame(module):
     c = sys.modules.get("torch._C._dynamo.eval_frame")
     _skip(module, c)
+    why = brackets.unsupported(module)
+    _state["duration"] = not why
+    if why:
+        _missing("how long calls take is not recorded: %s, %s" % (_release(), why))
+    else:
+        brackets.watch(module, _hook)
     hook = getattr(c, "set_guard_complete_hook", None)
     if hook is None:
         _missing(
@@ -314,6 +380,7 @@ def _eval_frame(module):
             guard(_no_entry, sys._getframe(1))
         return hit
 
+    _state["misses"] = True
     found = hook(tcdbg_checked)
     if found is not None:
         before.append(found)
@@ -326,7 +393,7 @@ class Miss:
     """A call that no entry serves."""
 
     def __init__(self, track):
-        self.track, self.at, self.why = track, _now(), _why(track)
+        self.track, self.at, self.why, self.thread = track, _now(), _why(track), _thread.get_ident()
         self.became = None  # nothing yet, COMPILES, DROPPED, or "eager"
 
     def settled(self, now):
@@ -340,7 +407,9 @@ def _no_entry(caller):
     before = _missed.pop(thread, None)
     if before is not None and before.became is None:
         before.became = "eager"
-    if track is not None:
+    if track is None:
+        _append((thread, None))
+    else:
         _missed[thread] = miss = Miss(track)
         _append(miss)
         _wake()
@@ -371,9 +440,9 @@ def _skip(eval_frame, c):
     skip = getattr(eval_frame, "skip_code", None) or getattr(c, "skip_code", None)
     if skip is None:
         return
-    for value in list(globals().values()):
+    for value in list(globals().values()) + [brackets.begins, brackets.call, brackets.ends]:
         code = getattr(value, "__code__", None)
-        if code is not None and value.__module__ == __name__:
+        if code is not None and value.__module__ in (__name__, brackets.__name__):
             for each in _nested(code):
                 skip(each)
 
@@ -391,32 +460,93 @@ def _nested(code):
 def _count(all=False):
     """Moves what was noted into the tracks, up to a call of which it is not known yet what becomes
     of it. The caller holds the lock."""
+    _learn()
     while _events:
         event = _events[0]
         if type(event) is int:
             _events.popleft()
-            track, entry = _entries[event & (1 << SHIFT) - 1]
-            _hit(track, entry, event >> SHIFT)
+            if not _usual(event):
+                _noted(_first[0], event)
             continue
         if type(event) is tuple:
-            track, outcome, entry, at, sizes = event
+            if len(event) == 2:
+                _events.popleft()
+                _noted(*event)
+                continue
+            track, outcome, entry, at, sizes, thread = event
             why, sizes = (sizes, None) if outcome == "eager" else ("", sizes)
         else:
             if not all and not event.settled(_now()) and len(_events) < 4 * MANY:
                 return
             track, outcome, entry, at, sizes, why = event.track, "eager", -1, event.at, None, event.why
+            thread = event.thread
         _events.popleft()
         if type(event) is Miss and event.became in (COMPILES, DROPPED):
             continue
         track.calls += 1
         _add(track, outcome, entry, at, sizes, why)
+        _timed(thread, track)
+
+
+def _usual(begin):
+    """Counts a call of a wrapper that one entry served, which is three notes."""
+    what, bracket = _entries[begin & MASK]
+    if what is not BEGINS or len(_events) < 2:
+        return False
+    hit, end = _events[0], _events[1]
+    if type(hit) is not int or type(end) is not int or end & MASK != (begin & MASK) + 1:
+        return False
+    track, entry = _entries[hit & MASK]
+    if type(track) is not Track or id(track.code) not in bracket.ids or track.entries >= _state["hides"]:
+        return False
+    _events.popleft()
+    _events.popleft()
+    _hit(track, entry, hit >> SHIFT)
+    brackets.took(track.open, (end >> SHIFT) - (begin >> SHIFT))
+    return True
+
+
+def _noted(thread, event):
+    """Counts a note of a thread; None is a call of which nothing else is known."""
+    if event is None:
+        brackets.call(thread, None, brackets.UNKNOWN)
+        return
+    what, which = _entries[event & MASK]
+    if what is BEGINS:
+        brackets.begins(thread, which, event >> SHIFT)
+    elif what is ENDS:
+        brackets.ends(thread, which, event >> SHIFT)
+    else:
+        _hit(what, which, event >> SHIFT)
+        _timed(thread, what)
+
+
+def _timed(thread, track):
+    """The call that was counted last may be the one of the innermost wrapper. A release that does not
+    tell of eager calls hides which of a recursion's calls that is, where one may have run eagerly."""
+    if track.entries >= _state["hides"]:
+        brackets.call(thread, None, brackets.UNKNOWN)
+    else:
+        brackets.call(thread, track, track.open)
+
+
+def _learn():
+    """Of how many entries on a function may have run eagerly without our notice."""
+    _state["hides"] = float("inf")
+    if not _state["misses"]:
+        stance = getattr(sys.modules.get("torch._dynamo.eval_frame"), "_stance", None)
+        _state["hides"] = _limit() or 0 if getattr(stance, "stance", "default") == "default" else 0
+
+
+def _limit():
+    config = sys.modules.get("torch._dynamo.config")
+    return getattr(config, "recompile_limit", None) or getattr(config, "cache_size_limit", None)
 
 
 def _why(track):
     """Why nothing was compiled for a call of a function that has entries."""
-    config = sys.modules.get("torch._dynamo.config")
     c = sys.modules.get("torch._C._dynamo.eval_frame")
-    limit = getattr(config, "recompile_limit", None) or getattr(config, "cache_size_limit", None)
+    limit = _limit()
     try:
         entries = len(c._debug_get_cache_entry_list(track.code))
     except Exception:
@@ -448,7 +578,7 @@ def _add(track, outcome, entry, at, sizes, why):
         if track.every and outcome != "compile" and open["outcome"] != "compile" and open["count"] < track.every:
             _merge(open, outcome, entry, at, sizes, why)
             return
-        track.closed.append(_written(open))
+        track.closed.append(open)
         track.made += 1
         if track.made >= EXACT and (track.made - EXACT) % COARSE == 0:
             track.every = max(2, 2 * track.every)
@@ -485,7 +615,7 @@ def _merge(open, outcome, entry, at, sizes, why):
 
 def _written(open):
     """A run as it is written."""
-    out = {k: v for k, v in open.items() if k not in ("raw", "ranges") and (v or k in ("entry", "first"))}
+    out = {k: v for k, v in open.items() if k not in ("raw", "ranges", "sent") and (v or k in ("entry", "first"))}
     sizes = [(n, d, v, v) for n, d, v in open.get("raw") or ()]
     sizes += [(n, d, low, high) for (n, d), (low, high) in open.get("ranges", {}).items()]
     if sizes:
@@ -504,7 +634,8 @@ def _drain(all=False):
             if part is not None:
                 parts.append(part)
         if parts:
-            record("tcdbg_calls", {"pid": os.getpid(), "parts": parts, "untold": ["duration", "calls of functions that were given up"]})
+            untold = "duration of calls from within compiled functions" if _state["duration"] else "duration"
+            record("tcdbg_calls", {"pid": os.getpid(), "parts": parts, "untold": [untold, "calls of functions that were given up"]})
 
 
 def _take(track, now, all):
@@ -514,7 +645,9 @@ def _take(track, now, all):
         return None
     part = track.part()
     if track.closed:
-        part["runs"] = track.closed
+        part["runs"] = [_written(run) for run in track.closed]
+        for run in track.closed:
+            run["sent"] = True
     part["open"] = _written(track.open)
     track.closed, track.changed, track.written = [], False, now
     return part
@@ -561,7 +694,12 @@ def _forked():
     _busy = _thread.allocate_lock()
     _events.clear()
     _missed.clear()
+    _slow.clear()
+    _first[0] = None
+    brackets.forget()
     for track in _tracks.values():
+        entries = track.entries
         track.__init__(track.frame, track.code)
+        track.entries = entries
     # The thread comes with the first compile or miss: most forked processes only load data.
     _state["pid"], _state["wake"] = os.getpid(), None
