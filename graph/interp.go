@@ -22,6 +22,13 @@ func (g *Graph) RunWatched(inputs []torch.Value, each func(n *Node, value any, i
 	return g.runIn(in, inputs)
 }
 
+// RunEach is Run that calls each for every call node that has run.
+func (g *Graph) RunEach(inputs []torch.Value, each func(n *Node)) []torch.Value {
+	in := &interp{env: make(map[*Node]any, g.count), syms: map[*sym.Symbol]int64{}, taping: recorded}
+	in.each = func(n *Node, _ any, _ []any) { each(n) }
+	return g.runIn(in, inputs)
+}
+
 // RunWide is Run in double precision, with a tape where taped: inputs hold float64 where
 // the graph has narrower floats, and what makes a narrower float makes a float64.
 func (g *Graph) RunWide(inputs []torch.Value, taped bool) []torch.Value {

@@ -91,9 +91,34 @@ type NumericsCapture struct {
 	Why    string `json:"why,omitempty"`
 	Calls  int    `json:"calls"` // outermost calls of compiled functions that were compared
 	First  string `json:"first,omitempty"`
+	// Fault is the operator where the two part, as far as it was found.
+	Fault *CaptureFault `json:"fault,omitempty"`
 	// Limits are what was not compared.
 	Limits []string `json:"limits,omitempty"`
 }
 
 // ArtifactName gives the name and the version of the layout.
 func (NumericsCapture) ArtifactName() (string, int) { return "tcdbg_numerics_capture", 1 }
+
+// CaptureFault is the first operator with which captured graphs leave what the program computes without a
+// compiler. Operators are texts such as mul(float32[4], 3).
+type CaptureFault struct {
+	Call int `json:"call"` // outermost call, from 1
+	// Captured is what a graph has, "" where it lacks what eager execution calls; Node is its node.
+	Captured    string `json:"captured,omitempty"`
+	Node        string `json:"node,omitempty"`
+	CapturedPos *Pos   `json:"captured_pos,omitempty"`
+	// Eager is what eager execution calls there; "" where nothing is left that it calls.
+	Eager    string `json:"eager,omitempty"`
+	EagerPos *Pos   `json:"eager_pos,omitempty"`
+	Note     string `json:"note,omitempty"` // how two operators of the same text differ
+	// Agreed is the last operator before it that computes the same in both.
+	Agreed    string `json:"agreed,omitempty"`
+	AgreedPos *Pos   `json:"agreed_pos,omitempty"`
+	Why       string `json:"why,omitempty"` // why no operator is named
+	// Given says that no operator is named because the call is given other values.
+	Given bool `json:"given,omitempty"`
+}
+
+// Found reports whether an operator is named.
+func (f *CaptureFault) Found() bool { return f != nil && (f.Captured != "" || f.Eager != "") }

@@ -167,6 +167,16 @@ func WatchGrads(f func(name string, got []*Tensor) func(gave []*Tensor)) {
 	gradWatch.Store(&f)
 }
 
+// WatchCalls has f called before each operator that is called, and those that it is made of, with
+// its arguments; what f returns, where it is not nil, is called with the results. nil ends that.
+func WatchCalls(f func(row *ops.Op, args []ops.Arg) func(outs []Value)) {
+	if f == nil {
+		callWatch.Store(nil)
+		return
+	}
+	callWatch.Store(&f)
+}
+
 // RandomState keeps where the default generator is; the function that it returns puts
 // the generator back there, as often as it is called.
 func RandomState() (restore func()) {

@@ -118,6 +118,16 @@ func (r *reached) walk() []Leaf {
 	return w.out
 }
 
+// tensors are those that the call can reach at its beginning.
+func (r *reached) tensors() (out []*torch.Tensor) {
+	if r != nil {
+		for _, l := range r.walk() {
+			out = append(out, l.Value.(*torch.Tensor))
+		}
+	}
+	return out
+}
+
 // state lists the tensors after the call; a gradient that is another one is listed, too.
 func (r *reached) state() (out []StateLeaf, more bool) {
 	if r == nil {

@@ -46,6 +46,8 @@ type Config struct {
 	// compiled function at its end, and each size that was marked.
 	Override *Override
 	Called   func(*Call)
+	// Calling, where set, gets each outermost call at its beginning, with the tensors that it can reach.
+	Calling func(th *host.Thread, reached []*torch.Tensor)
 	// Graded, where set, gets the gradients after each backward pass; Recording says whether what
 	// calls write and gradients are still wanted, nil: they are.
 	Graded    func(*Graded)

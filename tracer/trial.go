@@ -92,6 +92,9 @@ func (t *Tracer) watch(c *Compiled, th *host.Thread, f *host.Frame) bool {
 	if t.cfg.Recording == nil || t.cfg.Recording() {
 		reach = t.reach(c, f)
 	}
+	if t.cfg.Calling != nil {
+		t.cfg.Calling(th, reach.tensors())
+	}
 	compiles, start := t.compiles.Load(), time.Now()
 	defer func() {
 		t.watched.Delete(th)

@@ -214,6 +214,14 @@ func docCapture(d *doc, c *logs.NumericsCapture) {
 	d.wrap(style|theme.Bold, 0, glyph+" capture: "+words)
 	d.blank()
 	d.wrap(theme.Plain, 0, numerics.CaptureText(c))
+	for _, text := range numerics.CaptureFaultText(c.Fault) {
+		d.wrap(theme.Plain, 2, text)
+	}
+	if f := c.Fault; f != nil && f.CapturedPos != nil {
+		d.place(*f.CapturedPos)
+	} else if f != nil && f.EagerPos != nil {
+		d.place(*f.EagerPos)
+	}
 	d.blank()
 	d.wrap(theme.Faint, 0, "Two further runs of the program: one with nothing compiled, one with its captured graphs run operator by "+
 		"operator. Both use the same kernels, so that what differs was captured otherwise.")

@@ -103,13 +103,13 @@ func (s *subject) born() (b *logs.NumericsBorn) {
 		if what == "" || slices.ContainsFunc(inputs, func(x any) bool { return bad(x) != "" }) {
 			return
 		}
-		b = &logs.NumericsBorn{What: what, Node: n.Name, Op: n.OpRow().Name, Pos: posOf(n)}
+		b = &logs.NumericsBorn{What: what, Node: n.Name, Op: n.OpRow().Name, Pos: PosOf(n)}
 	})
 	return b
 }
 
-// posOf is the line of the program that a node comes from; nil where it has none.
-func posOf(n *graph.Node) *logs.Pos {
+// PosOf is the line of the program that a node comes from; nil where it has none.
+func PosOf(n *graph.Node) *logs.Pos {
 	if n == nil || len(n.Stack) == 0 {
 		return nil
 	}

@@ -296,7 +296,7 @@ func (x *search) node(s *subject, compile func(*subject) (*comparison, error)) {
 	if c, err := compile(small); err == nil && c != nil {
 		x.repro = small
 	}
-	x.fault.Node, x.fault.Pos = n.Name, posOf(n)
+	x.fault.Node, x.fault.Pos = n.Name, PosOf(n)
 	if row := callOf(n).OpRow(); row != nil {
 		x.fault.Op = row.Name
 	}
@@ -315,7 +315,7 @@ func (x *search) node(s *subject, compile func(*subject) (*comparison, error)) {
 }
 
 func named(v logs.NumericsValue, n *graph.Node) logs.NumericsValue {
-	v.Note, v.What, v.Pos = v.What, n.Name, posOf(n)
+	v.Note, v.What, v.Pos = v.What, n.Name, PosOf(n)
 	if row := callOf(n).OpRow(); row != nil {
 		v.Ops = row.Name
 	}

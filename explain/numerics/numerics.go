@@ -209,6 +209,9 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	if c := r.Capture; c != nil {
 		line("  %-24s %-12s %s", "capture", c.Result, CaptureText(c))
+		for _, text := range CaptureFaultText(c.Fault) {
+			line("      %s", text)
+		}
 		for _, l := range c.Limits {
 			line("      not compared: %s", l)
 		}
@@ -233,6 +236,44 @@ func CaptureText(c *logs.NumericsCapture) string {
 		return c.First
 	}
 	return fmt.Sprintf("%s of compiled functions give the same without a compiler", count(c.Calls, "call"))
+}
+
+// CaptureFaultText says where a capture differs, a line each.
+func CaptureFaultText(f *logs.CaptureFault) (out []string) {
+	if f == nil {
+		return nil
+	}
+	at := func(p *logs.Pos) string {
+		if p == nil {
+			return ""
+		}
+		return ", " + PosText(p)
+	}
+	switch {
+	case !f.Found():
+		out = append(out, "no operator is named: "+f.Why)
+	case f.Captured == "":
+		out = append(out, fmt.Sprintf("in call %d eager execution calls %s%s", f.Call, f.Eager, at(f.EagerPos)),
+			"no captured graph has it")
+	default:
+		where := fmt.Sprintf("in call %d the captured graph has %s", f.Call, f.Captured)
+		if f.Node != "" {
+			where += " as node " + f.Node
+		}
+		out = append(out, where+at(f.CapturedPos))
+		switch {
+		case f.Eager == "":
+			out = append(out, "eager execution calls nothing there")
+		case f.Note != "":
+			out = append(out, fmt.Sprintf("eager execution calls it %s%s", f.Note, at(f.EagerPos)))
+		default:
+			out = append(out, fmt.Sprintf("eager execution calls %s there%s", f.Eager, at(f.EagerPos)))
+		}
+	}
+	if f.Agreed != "" {
+		out = append(out, fmt.Sprintf("before it both compute the same up to %s%s", f.Agreed, at(f.AgreedPos)))
+	}
+	return out
 }
 
 func (g *Graph) details(line func(string, ...any)) {

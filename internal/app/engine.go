@@ -187,6 +187,7 @@ func runProgram(cfg EngineConfig, sink logs.Sink, steps eval.StepLog) host.Exit 
 	tc.RecordSteps = cfg.Trace != "" && cfg.Options.Trial == nil // which measures
 	trial.configure(&tc)
 	defer trial.compare(&tc, set)()
+	defer trial.note(&tc, prog)()
 	tr := tracer.New(prog, tc)
 	tr.Install(&hc)
 	in := host.New(prog, hc)

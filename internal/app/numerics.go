@@ -23,7 +23,9 @@ import (
 
 // This file is `tcdbg check --numerics`: the program runs with its compiled graphs held beside
 // eager execution, and twice more, without a compiler and with its captured graphs run operator
-// by operator, which compares the capture.
+// by operator, which compares the capture. Both use the same kernels, so what differs is what was
+// captured. Where something does, both run again, which tells whether the program computes the same each
+// time, and notes the operators by which the place is found.
 
 // NumericsOptions make a run compare compiled graphs with eager execution.
 type NumericsOptions struct {
@@ -197,89 +199,135 @@ func reproIn(r *Run, dir string) (string, error) {
 	return dir, nil
 }
 
-// capture compares two runs of the program: nothing compiled, and captured graphs run operator
-// by operator. Both use the same kernels, so what differs is what was captured.
-func (s *numericsCheck) capture(ctx context.Context) *logs.NumericsCapture {
-	p := s.p
-	runs := map[string]*outcome{}
-	defer func() {
-		for _, o := range runs {
-			o.discard()
-		}
-	}()
-	run := func(name, compile string, m []*remedy.Remedy) (why string) {
-		fmt.Fprintf(s.Stderr, "tcdbg: running it %s\n", name)
-		p.compile = compile
-		defer func() { p.compile = "" }()
-		o, err := p.run(ctx, m)
+// The runs, as they are told.
+const (
+	runPlain    = "without a compiler"
+	runCaptured = "with its captured graphs run operator by operator"
+)
+
+// captureRuns are the runs of one comparison.
+type captureRuns struct {
+	*numericsCheck
+	ctx  context.Context
+	runs []*outcome // all, to be discarded
+}
+
+func uncaptured(why string) *logs.NumericsCapture {
+	return &logs.NumericsCapture{Result: logs.NumericsNone, Why: why}
+}
+
+// run runs the program once; name is runPlain or runCaptured.
+func (c *captureRuns) run(name, times string) (o *outcome, why string) {
+	fmt.Fprintf(c.Stderr, "tcdbg: running it %s%s\n", name, times)
+	var under []*remedy.Remedy
+	if name == runCaptured {
+		eager, err := remedy.Named(nil, "backend=eager")
 		if err != nil {
-			return err.Error()
+			return nil, err.Error()
 		}
-		o.results.Output, o.results.Long = "", false // it may tell what was compiled
-		o.results.Errors, o.results.ErrorsCut = "", false
-		runs[name] = o
-		if why := (&trials{prog: p}).unusable(o); why != "" {
-			return name + ", the program " + why
-		}
-		return ""
+		under = []*remedy.Remedy{eager}
+	} else {
+		c.p.compile = compileOff
+		defer func() { c.p.compile = "" }()
 	}
-	none := func(why string) *logs.NumericsCapture {
-		return &logs.NumericsCapture{Result: logs.NumericsNone, Why: why}
-	}
-	const (
-		plain, captured      = "without a compiler", "with its captured graphs run operator by operator"
-		again, capturedAgain = plain + " again", captured + " again"
-	)
-	if why := run(plain, compileOff, nil); why != "" {
-		return none(why)
-	}
-	eager, err := remedy.Named(nil, "backend=eager")
+	o, err := c.p.run(c.ctx, under)
 	if err != nil {
-		return none(err.Error())
+		return nil, err.Error()
 	}
-	if why := run(captured, "", []*remedy.Remedy{eager}); why != "" {
-		return none(why)
+	c.runs = append(c.runs, o)
+	o.results.Output, o.results.Long = "", false // it may tell what was compiled
+	o.results.Errors, o.results.ErrorsCut = "", false
+	if why := (&trials{prog: c.p}).unusable(o); why != "" {
+		return nil, name + times + ", the program " + why
 	}
-	if runs[plain].results.Threads() || runs[captured].results.Threads() {
-		return none("compiled functions are called by several threads, whose calls have no order")
+	return o, ""
+}
+
+func (c *captureRuns) discard() {
+	for _, o := range c.runs {
+		o.discard()
 	}
-	failed := results.DropFailed(runs[plain].results, runs[captured].results)
-	all, err := results.Compare(runs[plain].results, runs[captured].results, false)
+}
+
+// both runs the program in both ways.
+func (c *captureRuns) both(times string) (plain, captured *outcome, why string) {
+	if plain, why = c.run(runPlain, times); why == "" {
+		captured, why = c.run(runCaptured, times)
+	}
+	return plain, captured, why
+}
+
+// capture compares the capture.
+func (s *numericsCheck) capture(ctx context.Context) *logs.NumericsCapture {
+	c := &captureRuns{numericsCheck: s, ctx: ctx}
+	defer c.discard()
+	plain, captured, why := c.both("")
+	if why != "" {
+		return uncaptured(why)
+	}
+	if plain.results.Threads() || captured.results.Threads() {
+		return uncaptured("compiled functions are called by several threads, whose calls have no order")
+	}
+	failed := results.DropFailed(plain.results, captured.results)
+	all, err := results.Compare(plain.results, captured.results, false)
 	if err != nil {
-		return none(err.Error())
+		return uncaptured(err.Error())
 	}
-	cmp, err := results.Compare(runs[plain].results.OnlyReturned(), runs[captured].results.OnlyReturned(), false)
+	cmp, err := results.Compare(plain.results.OnlyReturned(), captured.results.OnlyReturned(), false)
 	if err != nil {
-		return none(err.Error())
+		return uncaptured(err.Error())
 	}
-	c := &logs.NumericsCapture{Result: logs.NumericsEqual, Calls: cmp.Calls}
+	out := &logs.NumericsCapture{Result: logs.NumericsEqual, Calls: cmp.Calls}
 	for _, l := range cmp.Limits {
 		if l != remedy.NoOutput {
-			c.Limits = append(c.Limits, l)
+			out.Limits = append(out.Limits, l)
 		}
 	}
 	if failed > 0 {
-		c.Limits = append(c.Limits, fmt.Sprintf("%d calls that fail in one of the runs alone", failed))
+		out.Limits = append(out.Limits, fmt.Sprintf("%d calls that fail in one of the runs alone", failed))
 	}
+	first := strings.ReplaceAll(cmp.First, "without the remedy", runPlain)
 	switch {
 	case !cmp.Equal && all.Grown:
-		return none(strings.ReplaceAll(cmp.First, "without the remedy", "without a compiler") +
-			". Before that, results differ by no more than rounding, which a program that trains makes larger")
+		return uncaptured(first + ". Before that, results differ by no more than rounding, which a program that trains makes larger")
 	case !cmp.Equal:
-		if why := run(again, compileOff, nil); why != "" {
-			return none(why)
+		if why := c.locate(plain, captured, out); why != "" {
+			return uncaptured(why)
 		}
-		if why := run(capturedAgain, "", []*remedy.Remedy{eager}); why != "" {
-			return none(why)
-		}
-		if !steady(runs[plain], runs[again]) || !steady(runs[captured], runs[capturedAgain]) {
-			return none("the program computes other numbers in each run")
-		}
-		c.Result, c.First = logs.NumericsDiffers, strings.ReplaceAll(cmp.First, "without the remedy", "without a compiler")
+		out.Result, out.First = logs.NumericsDiffers, first
 	case cmp.Calls == 0:
-		return none("no result of a compiled function is used")
+		return uncaptured("no result of a compiled function is used")
 	}
-	return c
+	return out
+}
+
+// locate repeats two runs that differ and looks for the operator where they part. why says that nothing can
+// be said of the program.
+func (c *captureRuns) locate(plain, captured *outcome, out *logs.NumericsCapture) (why string) {
+	at, ok, err := results.DiffersAt(plain.results.OnlyReturned(), captured.results.OnlyReturned())
+	if err != nil {
+		return err.Error()
+	}
+	if ok {
+		c.p.operators = &results.Noting{From: max(1, at.Call-results.NotedBefore), To: at.Call}
+		again, capturedAgain, _ := c.both(" again, noting its operators")
+		c.p.operators = nil
+		if again != nil && capturedAgain != nil && steady(plain, again) && steady(captured, capturedAgain) {
+			if out.Fault, err = results.FindCapture(again.results, capturedAgain.results, at); err != nil {
+				out.Fault = &logs.CaptureFault{Call: at.Call, Why: "the operators of the call were not noted: " + err.Error()}
+			}
+			return ""
+		}
+		out.Fault = &logs.CaptureFault{Call: at.Call, Why: "the program computes other numbers when its operators are noted"}
+	}
+	again, capturedAgain, why := c.both(" again")
+	if why != "" {
+		return why
+	}
+	if !steady(plain, again) || !steady(captured, capturedAgain) {
+		return "the program computes other numbers in each run"
+	}
+	return ""
 }
 
 // steady reports whether two runs of a program gave the same.

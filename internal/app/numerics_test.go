@@ -52,38 +52,119 @@ func TestNumericsOfARightProgram(t *testing.T) {
 	}
 }
 
-// wrongCapture computes something else where it is traced.
+// wrongCapture computes something else where it is traced, as its first argument says.
 const wrongCapture = `import (
 	"fmt"
+	"os"
 
 	"tcdbg/torch"
 	"tcdbg/torch/compiler"
 )
 
+var w = torch.NewTensor([]float64{4, 3, 2, 1})
+
 func bar(a *torch.Tensor) *torch.Tensor {
-	if compiler.IsCompiling() {
-		return a.Mul(2)
+	x := a.Exp()
+	traced := compiler.IsCompiling()
+	switch os.Args[1] {
+	case "number":
+		if traced {
+			x = x.Mul(2) // here
+		} else {
+			x = x.Mul(3) // eager
+		}
+	case "more":
+		if traced {
+			x = x.Mul(1.01) // here
+		}
+	case "less":
+		if !traced {
+			x = x.Neg() // eager
+		}
+	case "operand":
+		if traced {
+			x = x.Sub(a) // here
+		} else {
+			x = x.Sub(w) // eager
+		}
+	case "break":
+		if x.Sum().Gt(0).Bool() {
+			x = x.Sqrt()
+		}
+		if compiler.IsCompiling() {
+			x = x.Add(a) // here
+		}
+	case "earlier":
+		if traced {
+			w.Add_(1) // here
+		}
+		x = x.Mul(0)
+		if calls == 3 {
+			x = x.Add(w)
+		}
+	case "another way":
+		if traced {
+			x = x.Add(x)
+		} else {
+			x = x.Mul(2)
+		}
+		if traced {
+			x = x.Abs().Neg() // here
+		}
 	}
-	return a.Mul(3)
+	return x.Tanh().Sum()
 }
+
+var calls = 0
 
 func main() {
 	fast := torch.Compile(bar)
-	fmt.Println(fast(torch.Ones(4)))
+	for range 4 {
+		fmt.Println(fast(torch.NewTensor([]float64{0.5, 1, 1.5, 2}).Mul(0.1)))
+		calls++
+	}
 }
 `
 
+// A capture that is wrong is told with its operator, its node and its line, and with what eager execution
+// calls instead.
 func TestNumericsOfAWrongCapture(t *testing.T) {
-	r, _ := compared(t, t.TempDir(), ExitFound, program(t, wrongCapture))
-	c := r.Capture
-	if c == nil || c.Result != logs.NumericsDiffers || !strings.HasPrefix(c.First, "call 1 of bar") {
-		t.Fatalf("%+v", c)
-	}
-	for _, g := range r.Graphs {
-		if g.Result != logs.NumericsEqual {
-			t.Errorf("graph %s is %s", g.Compile, g.Result)
+	path := program(t, wrongCapture)
+	state := t.TempDir()
+	for _, c := range []struct{ what, captured, eager, agreed string }{
+		{"number", "mul(float32[4], 2)", "mul(float32[4], 3)", "exp("},
+		{"more", "mul(float32[4], 1.01)", "tanh(float32[4])", "exp("},
+		{"less", "", "neg(float32[4])", ""},
+		{"operand", "sub(float32[4], float32[4], 1)", "sub(float32[4], float32[4], 1)", "exp("},
+		{"break", "add(float32[4], float32[4], 1)", "tanh(float32[4])", "sqrt("},
+		{"another way", "neg(float32[4])", "tanh(float32[4])", "exp("},
+		{"earlier", "add_(float32[4], 1, 1)", "", "exp("},
+	} {
+		r, _ := compared(t, state, ExitFound, path, c.what)
+		p := r.Capture
+		if p == nil || p.Result != logs.NumericsDiffers || !strings.Contains(p.First, "of bar, output") || p.Fault == nil {
+			t.Fatalf("%s: %+v", c.what, p)
+		}
+		f := p.Fault
+		if f.Call != 1 || f.Captured != c.captured || f.Eager != c.eager || !strings.HasPrefix(f.Agreed, c.agreed) {
+			t.Errorf("%s: %+v", c.what, f)
+		}
+		if c.captured != "" && (f.Node == "" || f.CapturedPos == nil || !strings.HasSuffix(f.CapturedPos.Code, "// here")) {
+			t.Errorf("%s: node %q at %+v", c.what, f.Node, f.CapturedPos)
+		}
+		if c.captured == "" && (f.EagerPos == nil || !strings.HasSuffix(f.EagerPos.Code, "// eager")) {
+			t.Errorf("%s: eager at %+v", c.what, f.EagerPos)
+		}
+		if note := "with another value as tensor 2 of its arguments"; (f.Note == note) != (c.what == "operand") {
+			t.Errorf("%s: note %q", c.what, f.Note)
+		}
+		for _, g := range r.Graphs {
+			if g.Result != logs.NumericsEqual {
+				t.Errorf("%s: graph %s is %s", c.what, g.Compile, g.Result)
+			}
 		}
 	}
+	nothingLeft(t, state)
 }
 
 // ownBackend is wrong in one operator.

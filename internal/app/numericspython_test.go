@@ -148,6 +148,65 @@ func TestNumericsLeavesNoRegionOpen(t *testing.T) {
 	}
 }
 
+// wrongPythonCapture computes something else where it is traced.
+var wrongPythonCapture = map[string]string{"main.py": `import sys
+import torch
+import torch.nn.functional as F
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = torch.nn.Linear(8, 16), torch.nn.Linear(16, 4)
+
+    def forward(self, x):
+        h = F.gelu(self.a(x))
+        traced = torch.compiler.is_compiling()
+        if sys.argv[1] == "more" and traced:
+            h = h * 1.01  # here
+        if sys.argv[1] == "break":
+            print("a break")
+            if torch.compiler.is_compiling():
+                h = h.neg_()  # here
+        if sys.argv[1] == "less" and not traced:
+            h = h.clamp(max=0.1)  # here
+        h = F.dropout(h, 0.25)
+        return self.b(h).log_softmax(-1)
+
+net = Net()
+fast = torch.compile(net, backend="eager")
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(3):
+    loss = -fast(torch.randn(4, 8))[:, 0].mean()
+    loss.backward()
+    opt.step()
+    opt.zero_grad()
+`}
+
+// A capture of PyTorch's that is wrong is told with its operator, node and line.
+func TestNumericsOfAWrongPythonCapture(t *testing.T) {
+	python := pythonWithTorch(t)
+	pythonProgram(t, wrongPythonCapture)
+	for what, c := range map[string]struct{ captured, eager, agreed string }{
+		"more":  {"mul(float32[4, 16], 1.01)", "", "gelu("},
+		"break": {"neg_(float32[4, 16])", "", ""},
+		"less":  {"", "clamp(float32[4, 16], None, 0.1)", ""},
+	} {
+		r, _ := compared(t, t.TempDir(), ExitFound, "--", python, "main.py", what)
+		if r.Capture == nil || r.Capture.Fault == nil {
+			t.Fatalf("%s: %+v", what, r.Capture)
+		}
+		f := r.Capture.Fault
+		at := f.CapturedPos
+		if c.captured == "" {
+			at = f.EagerPos
+		}
+		if f.Captured != c.captured || c.eager != "" && f.Eager != c.eager || !strings.HasPrefix(f.Agreed, c.agreed) ||
+			at == nil || !strings.HasSuffix(at.Code, "# here") || (f.Node == "") != (c.captured == "") {
+			t.Errorf("%s: found %+v at %+v", what, f, at)
+		}
+	}
+}
+
 // wrongInductor has a fault put into Inductor itself, as its first argument says: a lowering, its
 // vector code, or a decomposition.
 var wrongInductor = map[string]string{"main.py": `import sys

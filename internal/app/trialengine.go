@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"tcdbg/explain/remedy"
+	"tcdbg/internal/app/operators"
 	"tcdbg/internal/app/results"
-	"tcdbg/ops"
 	"tcdbg/torch"
 	"tcdbg/tracer"
 	"tcdbg/tracer/host"
@@ -27,6 +27,8 @@ type TrialOptions struct {
 	Steps    int               `json:"steps,omitempty"` // outermost calls after which the program ends, 0: never
 	// Numerics compares what is compiled with eager execution.
 	Numerics *NumericsOptions `json:"numerics,omitempty"`
+	// Operators notes the operators of some calls.
+	Operators *results.Noting `json:"operators,omitempty"`
 	// Compile is off where nothing is to be compiled.
 	Compile string `json:"compile,omitempty"`
 }
@@ -53,6 +55,7 @@ type engineTrial struct {
 	writer *results.Writer
 	once   sync.Once
 	quit   func(code int)
+	noter  *operators.Noter // nil where none is wanted
 
 	mu      sync.Mutex
 	threads map[*host.Thread]int // goroutines that have called, numbered as they came
@@ -104,11 +107,30 @@ func (e *engineTrial) configure(c *tracer.Config) {
 func (e *engineTrial) attach(in *host.Interp) {
 	if e != nil {
 		e.quit = in.Quit
+		if e.noter != nil {
+			e.noter.Attach(in)
+		}
 	}
+}
+
+// note makes a trial's engine note operators; the function that it returns ends that.
+func (e *engineTrial) note(c *tracer.Config, prog *host.Program) (end func()) {
+	if e == nil || e.opts.Operators == nil {
+		return func() {}
+	}
+	n, err := operators.Start(*e.opts.Operators, e.opts.Results, prog, c)
+	if err != nil {
+		return func() {} // what looks for operators says that there are none
+	}
+	e.noter = n
+	return n.Close
 }
 
 // called writes one call.
 func (e *engineTrial) called(c *tracer.Call) {
+	if e.noter != nil {
+		e.noter.Ended(c.Results)
+	}
 	call := results.Call{
 		Thread: e.thread(c.Thread), Function: c.Function, Nanos: c.Took.Nanoseconds(), Compiled: c.Compiled, Unused: c.Unused,
 	}
@@ -129,8 +151,8 @@ func (e *engineTrial) called(c *tracer.Call) {
 		call.State = append(call.State, leafOf(s, s.Wrote || s.Tensor.Numel() <= results.MaxSmall))
 	}
 	n := e.writer.Call(
-		call, func(i int) results.Values { return valuesOf(c.Results[i].Value.(*torch.Tensor)) },
-		func(i int) results.Values { return valuesOf(c.State[i].Tensor) },
+		call, func(i int) results.Values { return operators.Values(c.Results[i].Value.(*torch.Tensor)) },
+		func(i int) results.Values { return operators.Values(c.State[i].Tensor) },
 	)
 	if e.opts.Steps > 0 && n >= e.opts.Steps {
 		e.end(true)
@@ -145,7 +167,7 @@ func (e *engineTrial) graded(g *tracer.Graded) {
 	for _, l := range g.Leaves {
 		list.Leaves = append(list.Leaves, leafOf(l, true))
 	}
-	e.writer.Grads(list, func(i int) results.Values { return valuesOf(g.Leaves[i].Tensor) })
+	e.writer.Grads(list, func(i int) results.Values { return operators.Values(g.Leaves[i].Tensor) })
 }
 
 // leafOf describes a tensor; numbers says that its numbers are written, too.
@@ -169,25 +191,6 @@ func (e *engineTrial) thread(th *host.Thread) int {
 		e.threads[th] = n
 	}
 	return n
-}
-
-// valuesOf reads the numbers of a tensor.
-func valuesOf(x *torch.Tensor) results.Values {
-	switch x.DType() {
-	case ops.Float16, ops.BFloat16, ops.Float32, ops.Float64:
-		return results.Values{Floats: x.Float64s()}
-	case ops.Complex64:
-		var out []float64
-		for _, c := range x.Complex64s() {
-			out = append(out, float64(real(c)), float64(imag(c)))
-		}
-		return results.Values{Floats: out}
-	}
-	v := results.Values{Ints: x.Int64s()}
-	if v.Ints == nil {
-		v.Ints = []int64{}
-	}
-	return v
 }
 
 // end writes the last line.

@@ -37,11 +37,12 @@ type trialProgram struct {
 	held  *os.File // the run's folder, locked as long as its program is tried
 	steps int
 	limit time.Duration
-	// Of the next run: what it compares, and what it compiles.
-	numerics *NumericsOptions
-	compile  string
-	read     func(file string) ([]string, error) // a source file as the run read it
-	path     func(file string) string            // where it is
+	// Of the next run: what it compares, what it compiles, and of which calls it notes operators.
+	numerics  *NumericsOptions
+	compile   string
+	operators *results.Noting
+	read      func(file string) ([]string, error) // a source file as the run read it
+	path      func(file string) string            // where it is
 }
 
 // trialParts are what only a trial has in its folder.
@@ -150,7 +151,10 @@ func (p *trialProgram) run(ctx context.Context, remedies []*remedy.Remedy) (*out
 
 // prepare writes the texts of changed files and the options of the trial.
 func (p *trialProgram) prepare(r *Run, remedies []*remedy.Remedy) error {
-	t := &TrialOptions{Results: r.file("results"), Steps: p.steps, Overlay: map[string]string{}, Numerics: p.numerics, Compile: p.compile}
+	t := &TrialOptions{
+		Results: r.file("results"), Steps: p.steps, Overlay: map[string]string{},
+		Numerics: p.numerics, Compile: p.compile, Operators: p.operators,
+	}
 	for _, name := range trialParts[:3] { // the last one is made with what is in it
 		if err := os.Mkdir(r.file(name), 0o700); err != nil {
 			return err

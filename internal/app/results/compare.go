@@ -103,6 +103,7 @@ func readProcess(path string) (*Process, error) {
 			p.Hello = *l.Hello
 		case l.Call != nil:
 			p.Calls = append(p.Calls, *l.Call)
+			p.Calls[len(p.Calls)-1].number = len(p.Calls)
 		case l.Grads != nil:
 			p.Grads = append(p.Grads, *l.Grads)
 		case l.End != nil:
@@ -129,6 +130,8 @@ type comparison struct {
 	rounded, older bool
 	// number says that the difference that was found is of two numbers, none of them whole.
 	number bool
+	// at is the call whose results differ first.
+	at Place
 }
 
 func (c *comparison) compare(base, t *Trial, quieter bool) error {
@@ -153,7 +156,7 @@ func (c *comparison) compare(base, t *Trial, quieter bool) error {
 			if len(base.Processes) > 1 {
 				first = fmt.Sprintf("process %d: %s", i, first)
 			}
-			c.First, c.Grown = first, c.number && c.older
+			c.First, c.Grown, c.at.Process = first, c.number && c.older, i
 			return nil
 		}
 	}
@@ -201,7 +204,7 @@ func (c *comparison) compareProcess(base, t *Process) (first string, err error) 
 			return first, err
 		}
 		a, b := &base.Calls[i], &t.Calls[i]
-		where := fmt.Sprintf("call %d of %s", i+1, b.Function)
+		where := fmt.Sprintf("call %d of %s", b.number, b.Function)
 		switch {
 		case a.Function != b.Function:
 			return fmt.Sprintf("call %d is of %s, and without the remedy of %s", i+1, b.Function, a.Function), nil
@@ -220,6 +223,7 @@ func (c *comparison) compareProcess(base, t *Process) (first string, err error) 
 		default:
 			first, err := c.leaves(a, b, x, y)
 			if first != "" || err != nil {
+				c.at.Call = b.number
 				return where + ", " + first, err
 			}
 			c.Calls++

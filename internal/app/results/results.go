@@ -59,6 +59,8 @@ type Call struct {
 	State     []Leaf `json:"state,omitempty"`
 	StateFull bool   `json:"state_full,omitempty"` // MaxState or MaxBytes was reached
 	Hidden    int    `json:"hidden,omitempty"`
+
+	number int // from 1, as it was made
 }
 
 // Grads are the gradients of leaves after a backward pass.

@@ -2,8 +2,8 @@
 random generators that are seeded, and what compiled functions return written down.
 
 TCDBG_TRIAL names a file of JSON: results (folder), overlay (file: file with its text),
-switches (name and value), steps (calls after which the program ends, 0: never) and compile
-("off": nothing is compiled). What is written is described in tcdbg's package
+switches (name and value), steps (calls after which the program ends, 0: never), compile
+("off": nothing is compiled) and operators (calls whose operators are noted). What is written is described in tcdbg's package
 internal/app/results.
 """
 
@@ -12,7 +12,7 @@ import os
 import sys
 import _thread
 
-from . import failed, finish, guard, outermost, reached, when
+from . import failed, finish, guard, operators, outermost, reached, when
 
 MAX_CALLS = 64
 MAX_VALUES = 64 << 20
@@ -36,6 +36,8 @@ def start():
     when("torch._dynamo.config", _dynamo_config)
     when("torch._inductor.config", _inductor_config)
     when("torch._dynamo.eval_frame", _gradients)
+    if _options.get("operators"):
+        operators.start(_options["operators"], _options["results"], _options.get("compile") != "off")
     outermost.compiling(_compiled)
     outermost.watch(_call, _problem, _options.get("compile") != "off")
 
@@ -256,6 +258,9 @@ def _call(call, args, kwargs):
     compiles = _compiles[0]
     guard(_mark, call.names, call.signature, args, kwargs)
     before = guard(reached.Before, call, args, kwargs) if _results.recording() else None
+    noted = operators.wants(_results.next())
+    if noted:
+        guard(operators.begin, _results.next(), list(before.found.names.values()) if before else [])
     begun = time.perf_counter_ns()
     try:
         result = call(*args, **kwargs)
@@ -265,11 +270,19 @@ def _call(call, args, kwargs):
     finally:
         guard(_synchronize)
         took = time.perf_counter_ns() - begun
+        if noted:
+            guard(_noted, result)
         name = call.names[0] if call.names else "?"
         enough = guard(_written, name, took, _compiles[0] != compiles, raised, result, before)
     if enough:
         _finish()
     return result
+
+
+def _noted(result):
+    import torch
+
+    operators.end([x for _, x in _flat(result) if isinstance(x, torch.Tensor)])
 
 
 def _gradients(module):
@@ -362,6 +375,10 @@ class _Results:
     def recording(self):
         """Whether calls and gradients are still compared."""
         return self.pid != os.getpid() or self.calls < MAX_CALLS
+
+    def next(self):
+        """The number of the next call."""
+        return self.calls + 1 if self.pid == os.getpid() else 1
 
     def open(self):
         self.pid, self.calls, self.at, self.state, self.threads = os.getpid(), 0, 0, 0, {}
