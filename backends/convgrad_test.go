@@ -1,0 +1,68 @@
+package backends
+
+import (
+	"math"
+	"testing"
+
+	"tcdbg/internal/test"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
+)
+
+// TestConvolutionGradients holds the gradients of every form beside eager's. Those of
+// convolutions in groups, and of steps together with dilation, stay eager calls.
+func TestConvolutionGradients(t *testing.T) {
+	more := []convCase{
+		{2, 5, 9, 8, 7, 1, 1, ints(3, 2), ints(0, 0), ints(1, 1), 1},   // positions that no tap reaches
+		{1, 4, 12, 13, 6, 2, 2, ints(3, 3), ints(1, 0), ints(1, 1), 1}, // steps longer than the kernel
+		{2, 4, 10, 11, 6, 5, 4, ints(2, 3), ints(2, 1), ints(1, 1), 1},
+		{1, 3, 6, 7, 4, 3, 3, ints(2, 2), ints(1, 1), ints(1, 1), 1},
+		{1, 3, 9, 2, 4, 7, 1, ints(4, 1), ints(3, 0), ints(1, 1), 1},
+	}
+	all := append(more, convCases...)
+	for _, c := range test.Some(t, 4, all) {
+		t.Run(c.String(), func(t *testing.T) {
+			for _, mask := range [][]bool{{true, true}, {false, true}, {true, false}} {
+				g := newTestGraph("convgrad")
+				x := g.input(filled(ops.Float32, 1, c.n, c.in, c.h, c.w))
+				w := g.param(filled(ops.Float32, 2, c.out, c.in/c.groups, c.kh, c.kw))
+				y := g.Emit(ops.Convolution, x, w, nil, c.stride, c.pad, c.dil, false, ints(0, 0), sym.C(c.groups))
+				shape := y.TensorMeta().Shape
+				oh, _ := shape[2].IsConst()
+				ow, _ := shape[3].IsConst()
+				dy := g.input(filled(ops.Float32, 3, c.n, c.out, int(oh), int(ow)))
+				grads := g.EmitN(ops.ConvolutionBackward, dy, x, w, c.stride, c.pad, c.dil, false, ints(0, 0), sym.C(c.groups), mask)
+				var outs []ops.Value
+				for i, v := range grads {
+					if mask[i] {
+						outs = append(outs, v)
+					}
+				}
+				m := g.outputs(outs...)
+				_, externs := calls(programOf(t, m))
+				var both bool
+				for i, s := range c.stride {
+					n, _ := s.IsConst()
+					d, _ := c.dil[i].IsConst()
+					both = both || n > 1 && d > 1
+				}
+				if eager := c.groups > 1 || both || c.crops(); eager != (externs == 1) {
+					t.Errorf("mask %v: %d eager calls", mask, externs)
+				}
+				everywhere(t, m, g.in, 1e-4+1e-5*math.Sqrt(float64(c.n)*float64(oh*ow))) // sums over all positions
+			}
+		})
+	}
+}
+
+// crops reports padding beyond what the kernel reaches.
+func (c convCase) crops() bool {
+	for i, p := range c.pad {
+		n, _ := p.IsConst()
+		d, _ := c.dil[i].IsConst()
+		if n > d*int64([]int{c.kh, c.kw}[i]-1) {
+			return true
+		}
+	}
+	return false
+}
