@@ -424,6 +424,8 @@ func pointDoc(d *doc, r *pointRow) {
 	case r.places > 0:
 		d.wrap(theme.Plain, 0, "It stops the program at "+count(r.places, "place")+".")
 		pythonLineDoc(d, r.p)
+	case r.p.Note != "":
+		d.wrap(theme.Faint, 0, r.p.Note)
 	}
 	d.wrap(theme.Faint, 0, "d removes it.")
 }

@@ -106,11 +106,19 @@ func (b *builder) stop(s *logs.Stop) {
 		b.heading("WHAT THE BRANCH ASKS FOR")
 		b.value("deciding", 2, s.Deciding)
 	}
+	differs := s.Kind == logs.StopDiffers
+	if differs {
+		b.symbolic("COMPILED AND EAGER", s.Symbolic)
+	}
 	b.watches(s.Watches)
 	b.guards(s.Guards)
 	b.stack(s.Stack)
-	b.symbolic(s.Symbolic)
-	b.graph(s.Nodes)
+	if differs {
+		b.graph("GRAPH", s.Nodes)
+	} else {
+		b.symbolic("AS THE TRACER KNOWS THEM", s.Symbolic)
+		b.graph("GRAPH SO FAR", s.Nodes)
+	}
 	if strings.Contains(s.Reason, "\n") {
 		b.heading("AS RECORDED")
 		b.text(theme.Faint, 2, s.Reason)
@@ -238,22 +246,22 @@ func (b *builder) stack(stack []logs.StackFrame) {
 	b.level = 0
 }
 
-// symbolic are the variables as the tracer knows them.
-func (b *builder) symbolic(list []logs.Value) {
+// symbolic are variables as the tracer knows them, or results that differ.
+func (b *builder) symbolic(title string, list []logs.Value) {
 	if len(list) == 0 {
 		return
 	}
-	b.heading("AS THE TRACER KNOWS THEM")
+	b.heading(title)
 	for i := range list {
 		b.value(fmt.Sprintf("symbolic/%d", i), 2, &list[i])
 	}
 }
 
-func (b *builder) graph(nodes []string) {
+func (b *builder) graph(title string, nodes []string) {
 	if len(nodes) == 0 {
 		return
 	}
-	b.heading("GRAPH SO FAR · " + explain.Count(len(nodes), "node"))
+	b.heading(title + " · " + explain.Count(len(nodes), "node"))
 	for _, n := range nodes {
 		b.add(Line{Line: append(theme.Line{{Text: "  "}}, b.Code(syntax.Python, n)...)})
 	}

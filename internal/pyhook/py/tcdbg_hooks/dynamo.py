@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 
-from . import eager, frames, guard, hooked, lines, symbolic, when, wrappers
+from . import eager, frames, graphs, guard, hooked, lines, symbolic, when, wrappers
 from . import guards as guard_states
 from .stops import Level, Moment, current_compile
 
@@ -21,10 +21,12 @@ class Hooks:
         self.guard_set = False
         self.chained = None
         self.codes = {}  # gb_type -> codes
-        self.nan = None
+        self.graphs = graphs.Graphs()
+        self.watches = {}  # kind of stop -> what watches graphs for it
         self.excepthooks = None
         self.eager = session.eager = eager.Eager(session)
         when("torch._dynamo.symbolic_convert", self.symbolic_convert)
+        when("torch._dynamo.output_graph", self.output_graph)
         when("torch._dynamo.guards", self.guards)
         when("torch._dynamo.callback", self.callback)
         when("torch._dynamo.convert_frame", self.convert_frame)
@@ -37,14 +39,25 @@ class Hooks:
         """Called with the session's lock when what is asked for changes."""
         self.arm_guards(session.at_calls)
         self.eager.arm(self.eager.wanted())
-        nan = "nan" in session.kinds
-        if nan and self.nan is None:
-            from . import nan as module
-
-            self.nan = module.Watch(self)
-        if self.nan is not None:
-            self.nan.arm(nan)
+        self.arm_graphs(session.kinds)
         self.arm_raised("raised" in session.kinds)
+
+    # Calls of graphs.
+
+    def arm_graphs(self, kinds):
+        import importlib
+
+        for kind in ("nan", "differs"):
+            if kind in kinds and kind not in self.watches:
+                self.watches[kind] = importlib.import_module(__package__ + "." + kind).Watch(self)
+        for kind, watch in self.watches.items():
+            watch.on = kind in kinds
+        self.graphs.arm([w for w in self.watches.values() if w.on])
+
+    def output_graph(self, module):
+        why = self.graphs.keep(module)
+        if why:
+            self.session.cannot("differs", self.release() + ": " + why)
 
     # Breaks and traced lines.
 
@@ -253,7 +266,7 @@ class Hooks:
                 setattr(module, name, ours)
         register = getattr(module, "register_bytecode_hook", None)
         if register is None:
-            for kind in ("call", "nan"):
+            for kind in ("call", "nan", "differs"):
                 self.session.cannot(kind, self.release() + " has no bytecode hook")
             return
         register(self.bytecode)
@@ -261,8 +274,7 @@ class Hooks:
     def bytecode(self, code, new_code):
         frames.note_generated(code, new_code)
         guard(self.eager.compiled, current_compile(), sys._getframe(1))
-        if self.nan is not None:
-            guard(self.nan.more)
+        guard(self.graphs.more)
 
     # Calls of compiled functions.
 

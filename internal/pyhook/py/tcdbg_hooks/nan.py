@@ -1,65 +1,21 @@
 """Stops where a compiled graph makes the first NaN or Inf: a result has one and no input does. Of a
 backward graph the results are the gradients that it gives back, and the inputs those given to it.
-
-The compiled functions, which generated code reads from the globals of the user's module, are
-wrapped while such a breakpoint is set.
 """
 
 import sys
 
-from . import frames, hooked
-from .stops import Moment, dynamo_off
+from . import graphs, hooked
+from .stops import dynamo_off
 from .values import is_fake, plain, torch_module
-
-PREFIX = "__compiled_fn_"
 
 
 class Watch:
     def __init__(self, hooks):
         self.hooks = hooks
         self.on = False
-        self.wrapped = []  # (globals, name, original, wrapper)
 
-    def arm(self, on):
-        if on:
-            self.on = True
-            self.more()
-        elif self.on:
-            self.on = False
-            for scope, name, original, wrapper in self.wrapped:
-                if scope.get(name) is wrapper:
-                    scope[name] = original
-            self.wrapped.clear()
-
-    def more(self):
-        """Wraps the compiled functions that are not yet: of all modules, and of the frame that
-        is being compiled."""
-        if not self.on:
-            return
-        scopes = {id(m.__dict__): m.__dict__ for m in list(sys.modules.values()) if hasattr(m, "__dict__")}
-        frame = sys._getframe(1)
-        while frame is not None:
-            found = frame.f_locals.get("globals") if frame.f_code.co_name == "_compile" else None
-            if isinstance(found, dict):
-                scopes[id(found)] = found
-            frame = frame.f_back
-        for scope in scopes.values():
-            for name in [n for n in list(scope) if isinstance(n, str) and n.startswith(PREFIX)]:
-                fn = scope[name]
-                if callable(fn) and not hasattr(fn, "_tcdbg_original"):
-                    wrapper = self.wrap(name, fn)
-                    scope[name] = wrapper
-                    self.wrapped.append((scope, name, fn, wrapper))
-
-    def wrap(self, name, fn):
-        def checked(*args, **kwargs):
-            out = fn(*args, **kwargs)
-            if self.on:
-                self.looked_at(name, args, out)
-            return out
-
-        checked._tcdbg_original = fn
-        return checked
+    def begins(self, name, fn, args):
+        return lambda out: self.looked_at(name, args, out)
 
     def looked_at(self, name, args, out):
         with dynamo_off():
@@ -101,11 +57,9 @@ class Watch:
             else:
                 return
         what = "NaN" if nan else "Inf"
-        at = sys._getframe(1)
-        moment = Moment("nan", lambda: frames.user_frames(at))
-        moment.compiled = next((frames.function_name(f.f_code) for f in moment.frames()), "")
+        moment = graphs.here("nan")
         rest = "no input of it has" if result == "result" else "no gradient that it was given has"
-        moment.reason = "%s %d of %s has %s, and %s" % (result, i, name.replace("__", ""), what, rest)
+        moment.reason = "%s %d of %s has %s, and %s" % (result, i, graphs.spelled(name), what, rest)
 
         def details(values, record):
             record["deciding"] = values.named("%s %d" % (result, i), t)

@@ -73,21 +73,13 @@ class _Backend:
         return graph.call
 
 
-class _Graph:
-    """A compiled graph."""
+class Held:
+    """A captured graph that can be held beside eager execution."""
 
-    def __init__(self, backend, gm):
+    def __init__(self, gm):
         import torch
 
-        self.backend = backend
         self.gm = torch.fx.GraphModule(gm, __import__("copy").deepcopy(gm.graph))
-        self.pid = os.getpid()
-        self.lock = _thread.allocate_lock()
-        name = backend._tcdbg_name or getattr(backend._torchdynamo_orig_backend, "__name__", "?")
-        self.record = {
-            "compile": _compile_id(), "graph": "graph of " + _compile_id(), "process": self.pid, "backend": str(name),
-            "result": "not compared", "why": "it was not called", "calls": 0, "compared": 0, "values": [], "not_compared": [],
-        }  # fmt: skip
         self.holds_modules = any(n.op == "call_module" for n in self.gm.graph.nodes) and (
             any(True for _ in gm.parameters()) or any(True for _ in gm.buffers())
         )
@@ -97,15 +89,52 @@ class _Graph:
 
             self.lifted, self.held = numerics_run.lifted(self.gm)
 
+    def compare(self, args, run, none):
+        """Compares a call before it is made: (subject, results of run on copies, eager results). Instead of the
+        results of run there is None where those of the program's own call are to be compared: a second one
+        would write what the graph holds. None where the call cannot be compared. none(why) is told what is not."""
+        from . import numerics_run as runs
+
+        why = runs.refused(args)
+        if why or self.holds_modules:
+            return none(why or "the graph calls modules that hold parameters")
+        subject = runs.Subject(self.lifted, list(args) + self.held, len(args))
+        if subject.note:
+            none(subject.note)
+        want = subject.eager()
+        if any(r.held and not r.same for r in want):
+            if subject.train:
+                none("gradients: the graph writes tensors that it holds itself")
+            subject.train = False
+            return subject, None, subject.eager()
+        with runs.traced():
+            got = subject.execute(lambda *a: run(*a[: len(args)]))
+        return subject, got, want
+
+
+class _Graph(Held):
+    """A compiled graph."""
+
+    def __init__(self, backend, gm):
+        self.backend = backend
+        self.pid = os.getpid()
+        self.lock = _thread.allocate_lock()
+        name = backend._tcdbg_name or getattr(backend._torchdynamo_orig_backend, "__name__", "?")
+        self.record = {
+            "compile": _compile_id(), "graph": "graph of " + _compile_id(), "process": self.pid, "backend": str(name),
+            "result": "not compared", "why": "it was not called", "calls": 0, "compared": 0, "values": [], "not_compared": [],
+        }  # fmt: skip
+        Held.__init__(self, gm)
+
     def call(self, *args):
-        if getattr(_local, "busy", False) or _in_trace():
+        if getattr(_local, "busy", False) or in_trace():
             return self.run(*args)
         self.record["calls"] += 1
         n = self.record["calls"]
         if not is_due(n) or "fault" in self.record or not self.lock.acquire(False):
             return self.run(*args)
         try:
-            waits = self.aside(n, self.compare, n, args)
+            waits = self.aside(n, self.compared, n, args)
             out = self.run(*args)
             if waits:
                 self.aside(n, waits, args, out)
@@ -131,26 +160,15 @@ class _Graph:
             self.settle()
             guard(self.write)
 
-    def compare(self, n, args):
+    def compared(self, n, args):
         """Compares a call before it runs. It returns what is to be called with the arguments and the
         results of the program's own run, where that is what can be compared."""
-        from . import numerics_run as runs
-
-        why = runs.refused(args)
-        if why or self.holds_modules:
-            return self.none(why or "the graph calls modules that hold parameters")
-        subject = runs.Subject(self.lifted, list(args) + self.held, len(args))
-        if subject.note:
-            self.none(subject.note)
-        want = subject.eager()
-        if any(r.held and not r.same for r in want):  # a second run would write them again
-            if subject.train:
-                self.none("gradients: the graph writes tensors that it holds itself")
-            subject.train = False
-            want = subject.eager()
+        found = self.compare(args, self.run, self.none)
+        if found is None:
+            return None
+        subject, got, want = found
+        if got is None:
             return lambda args, out: self.judged(n, subject, subject.after(list(args) + self.held, out), want)
-        with runs.traced():
-            got = subject.execute(lambda *a: self.run(*a[: len(args)]))
         self.judged(n, subject, got, want)
         return None
 
@@ -220,7 +238,7 @@ def _compile_id():
         return "?"
 
 
-def _in_trace():
+def in_trace():
     """Whether the call is itself traced, or on fake tensors."""
     import torch
 

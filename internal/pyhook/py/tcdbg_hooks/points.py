@@ -4,10 +4,9 @@ import os
 import re
 import sys
 
-SIMPLE = ("break", "recompile", "frame", "call", "nan", "raised")
+SIMPLE = ("break", "recompile", "frame", "call", "nan", "differs", "raised")
 REFUSED = {
     "kernel": "kernels run inside compiled code: stop at call, or read Kernels",
-    "differs": "compiled results are not compared with eager here: tcdbg check does that",
 }
 
 

@@ -59,6 +59,7 @@ class Session:
         self.steps = {}  # thread ident -> Step
         self.pauses = {}  # label, "" for all -> (command id, idents that have stopped)
         self.standing = {}
+        self.aside = set()  # idents of threads that run something which is no part of the program
         self.starting = False
         self.kinds = set()
         self.by_line = {}
@@ -309,8 +310,9 @@ class Session:
     # Hooks, in threads of the program.
 
     def busy(self):
-        """Whether this thread stands still and evaluates something."""
-        return threading.get_ident() in self.standing
+        """Whether this thread stands still and evaluates something, or runs something of ours."""
+        ident = threading.get_ident()
+        return ident in self.standing or ident in self.aside
 
     def line(self, frame):
         """Before a line of Python code runs."""
