@@ -68,7 +68,10 @@ func (f *fakeFeed) Output() Output { return fakeOutput{f} }
 
 func (f *fakeFeed) Path(name string) string { return name }
 
-func (f *fakeFeed) Interrupt() { f.sent = append(f.sent, "interrupt") }
+func (f *fakeFeed) Interrupt() {
+	f.sent = append(f.sent, "interrupt")
+	f.run.Paused = false // a program that stands gets the signal when it goes on
+}
 
 func (f *fakeFeed) Leave() error {
 	f.sent = append(f.sent, "leave")

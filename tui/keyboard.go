@@ -254,6 +254,7 @@ func (m *Model) interrupt() tea.Cmd {
 	m.hit++
 	if m.sc.run.Live && m.hit == 1 {
 		m.sc.say("interrupted the program; ctrl+c again stops it and quits")
+		m.sc.notice.stays = true
 		feed := m.sc.feed
 		return func() tea.Msg {
 			feed.Interrupt()

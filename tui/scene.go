@@ -57,14 +57,21 @@ type onUI func(sc *scene) tea.Cmd
 type notice struct {
 	text string
 	bad  bool // it is an error
-	at   time.Time
+	// stays is set where a program that stops or goes on does not overtake it: an interrupted one leaves a
+	// stop before it ends.
+	stays bool
+	at    time.Time
 }
 
 // noticeFor is how long a notice covers the keys.
 const noticeFor = 4 * time.Second
 
-func (sc *scene) say(text string)  { sc.notice.text, sc.notice.bad = text, false }
-func (sc *scene) fail(text string) { sc.notice.text, sc.notice.bad = text, true }
+func (sc *scene) say(text string) {
+	sc.notice.text, sc.notice.bad, sc.notice.stays = text, false, false
+}
+func (sc *scene) fail(text string) {
+	sc.notice.text, sc.notice.bad, sc.notice.stays = text, true, false
+}
 
 // forget drops a notice that has been read, or that what it announced has
 // overtaken. said and paused are what was before the last message.
@@ -73,7 +80,7 @@ func (sc *scene) forget(said string, paused bool) {
 	switch n := &sc.notice; {
 	case n.text != said:
 		n.at = now
-	case n.text != "" && (sc.run.Paused != paused || now.Sub(n.at) > noticeFor):
+	case n.text != "" && (sc.run.Paused != paused && !n.stays || now.Sub(n.at) > noticeFor):
 		sc.say("")
 	}
 }

@@ -244,6 +244,15 @@ func TestScripts(t *testing.T) {
 			keys ctrl+c
 			expect interrupted the program
 		`,
+		"an interrupted program leaves its stop, and what was done is still said": `
+			keys space
+			poll
+			expect paused
+			keys ctrl+c
+			poll
+			expect live
+			expect interrupted the program
+		`,
 		"export writes the whole screen": `
 			keys 8 x
 			expect wrote runs/screen-kernels.txt
