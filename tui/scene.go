@@ -69,6 +69,7 @@ const noticeFor = 4 * time.Second
 func (sc *scene) say(text string) {
 	sc.notice.text, sc.notice.bad, sc.notice.stays = text, false, false
 }
+
 func (sc *scene) fail(text string) {
 	sc.notice.text, sc.notice.bad, sc.notice.stays = text, true, false
 }

@@ -101,6 +101,29 @@ func made(t *testing.T, events ...string) *Profile {
 	return p
 }
 
+// A backward pass after a break: its compiled graph is a graph's time, the rest of it is not.
+func TestBackwardAfterABreak(t *testing.T) {
+	p := made(t,
+		ev("user_annotation", "tcdbg_step", 1, 0, 0.5, ""),
+		ev("user_annotation", "tcdbg_step", 1, 100, 0.5, ""),
+		ev("cpu_op", "Torch-Compiled Region: 0/0", 1, 5, 80, ""),
+		ev("cpu_op", "CompiledFunction", 1, 6, 14, `"Sequence number":7`),
+		ev("cpu_op", "## Call CompiledFxGraph abc ##", 1, 8, 10, ""),
+		ev("cpu_op", engine+"CompiledFunctionBackward", 1, 30, 20, `"Sequence number":7`),
+		ev("cpu_op", "CompiledFunctionBackward", 1, 31, 18, `"Sequence number":7`),
+		ev("cpu_op", "## Call CompiledFxGraph ghi ##", 1, 32, 16, ""),
+		ev("cpu_op", "aten::mm", 1, 33, 5, ""),
+	)
+	sound(t, "made", p)
+	// After the graph (at 20) until the end (85) without the backward graph (16).
+	if r := p.Regions[0]; r.Left != 49000 {
+		t.Errorf("%+v", r)
+	}
+	if len(p.Graphs) != 2 || !p.Graphs[1].Backward || p.Graphs[1].Compile != "0/0" || p.Graphs[1].Nanos != 16000 {
+		t.Errorf("%+v", p.Graphs)
+	}
+}
+
 // A call whose graph breaks: each moment belongs to one thing.
 func TestBreakInAStep(t *testing.T) {
 	p := made(t,

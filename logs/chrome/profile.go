@@ -61,7 +61,7 @@ type Region struct {
 	// Lookup is how long finding the entry took, of the calls before which it was recorded.
 	Lookup Sum `json:"lookup"`
 	// Left is the time of the calls neither in the entry's graph, nor before it, nor in other
-	// regions: what a break after the graph costs.
+	// regions or compiled backward graphs of its thread: what a break after the graph costs.
 	Left int64 `json:"left_ns"`
 	// Device is how long a GPU worked for it; Idle, how long it then had nothing to do.
 	Device int64 `json:"device_ns,omitempty"`

@@ -215,7 +215,7 @@ func (s *sums) peak(e *event, p *place) {
 	s.p.Peaks[i] = out
 }
 
-// left is what regions spend after their graph and outside of those within.
+// left is what regions spend after their graph, outside of those within and of compiled backward graphs.
 func (s *sums) left() {
 	from := map[int32]int64{} // by event of a region: the end of its graph
 	inner := map[int32]int64{}
@@ -229,6 +229,10 @@ func (s *sums) left() {
 		case outer == none:
 		case e.kind == region && p.region == int32(i):
 			inner[outer] += e.dur
+		case p.back:
+			if p.graph == int32(i) && s.places[p.parent].graph == none {
+				inner[outer] += e.dur
+			}
 		case e.kind == function || p.graph == int32(i):
 			if _, ok := from[outer]; !ok {
 				from[outer] = e.ts + e.dur
