@@ -85,6 +85,7 @@ var layers = []layer{
 	{3, "tracer/stop", "graph tracer/eval tracer/value tracer/host/... torch ops logs logs/ctl"},
 	{3, "tracer", "tracer/... graph/... ops ops/sym torch torch/compiler logs/... torch/compiler/modes"},
 	{3, "aot/...", "graph/... ops ops/sym torch logs/... aot/..."},
+	{3, "inductor/layout", "inductor/ir ops ops/sym"},
 	{3, "inductor/interp", "inductor/ir inductor/sched ops ops/sym"},
 	{3, "inductor/plan", "graph inductor/ir inductor/sched ops ops/sym logs"},
 	{3, "inductor/codegen/...", "graph inductor/codegen inductor/ir inductor/plan inductor/sched ops ops/sym logs"},

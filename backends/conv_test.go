@@ -55,6 +55,12 @@ var convCases = []convCase{
 	{1, 40, 21, 11, 32, 3, 3, ints(1, 1), ints(0, 0), ints(1, 1), 1},
 	{1, 48, 37, 12, 33, 3, 3, ints(1, 1), ints(2, 3), ints(1, 1), 1},
 	{1, 32, 150, 3, 32, 3, 3, ints(1, 1), ints(0, 0), ints(1, 1), 1},
+	// few channels, read directly: several panels of channels and runs of tiles, steps of one
+	// and two and, of narrow vectors, more; dilation; no padding
+	{2, 3, 40, 37, 70, 7, 7, ints(2, 2), ints(3, 3), ints(1, 1), 1},
+	{3, 4, 19, 30, 16, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 1},
+	{2, 1, 33, 35, 40, 5, 3, ints(3, 3), ints(2, 2), ints(1, 2), 1},
+	{1, 2, 20, 64, 33, 4, 4, ints(4, 2), ints(0, 0), ints(2, 1), 1},
 }
 
 func (c convCase) String() string {

@@ -11,6 +11,7 @@ import (
 	"tcdbg/inductor/codegen/cpp"
 	"tcdbg/inductor/codegen/triton"
 	"tcdbg/inductor/ir"
+	"tcdbg/inductor/layout"
 	"tcdbg/inductor/lower"
 	"tcdbg/inductor/plan"
 	"tcdbg/inductor/sched"
@@ -81,10 +82,12 @@ type compiler struct {
 	opt    Options
 	target codegen.Target
 	ir     *ir.Program
-	groups []*sched.Group
-	plan   *plan.Plan
-	module *codegen.Module
-	out    *Program
+	// regions are those that were weighed for a layout of their own.
+	regions []*layout.Region
+	groups  []*sched.Group
+	plan    *plan.Plan
+	module  *codegen.Module
+	out     *Program
 }
 
 // passes is the table from a graph of core operators to a program.
@@ -95,9 +98,18 @@ var passes = pass.NewTable("inductor",
 		Check: func(c *compiler) error { return errors.Join(c.ir.Check(), c.ir.CheckAddresses()) },
 	},
 	pass.Pass[*compiler]{
+		Name: "layout", Doc: "choose regions in which channels of images lie side by side",
+		Needs: []pass.Need{{Pass: "lower", Why: "addresses of loops are what is rewritten"}},
+		Run:   (*compiler).layout, Print: (*compiler).text, Record: true,
+		Check: func(c *compiler) error { return errors.Join(c.ir.Check(), c.ir.CheckAddresses()) },
+	},
+	pass.Pass[*compiler]{
 		Name: "fuse", Doc: "decide which loops run together, and in which order",
-		Needs: []pass.Need{{Pass: "lower", Why: "loops are what is fused"}},
-		Run:   (*compiler).fuse, Print: (*compiler).text, Record: true,
+		Needs: []pass.Need{
+			{Pass: "lower", Why: "loops are what is fused"},
+			{Pass: "layout", Why: "loops that walk an image alike can be fused"},
+		},
+		Run: (*compiler).fuse, Print: (*compiler).text, Record: true,
 		Check: func(c *compiler) error { return sched.CheckOrder(c.groups) },
 	},
 	step("kernels", "give each group its loops and phases", (*plan.Plan).MakeKernels, (*plan.Plan).CheckKernels,
@@ -163,7 +175,7 @@ func (c *compiler) text() string {
 	case c.plan != nil:
 		return groupsText(c.groups)
 	case c.ir != nil:
-		return c.out.IR
+		return c.weighed() + c.out.IR
 	}
 	return c.graph.Code()
 }
@@ -182,6 +194,30 @@ func (c *compiler) lower() (int, error) {
 	}
 	c.ir, c.out.IR = p, p.String()
 	return 1, nil
+}
+
+// layout rewrites the regions that are worth it, and keeps what was weighed.
+func (c *compiler) layout() (int, error) {
+	n := 0
+	c.regions = layout.Blocks(c.ir, layout.Options{Lanes: c.opt.Machine.Lanes})
+	for _, r := range c.regions {
+		if r.Chosen {
+			n++
+		}
+	}
+	if n > 0 {
+		c.out.IR = c.ir.String()
+	}
+	return n, nil
+}
+
+// weighed says what became of each region, a line each.
+func (c *compiler) weighed() string {
+	var sb strings.Builder
+	for _, r := range c.regions {
+		fmt.Fprintf(&sb, "// %s: %s\n", r.Buffers[0].Name, r.Why())
+	}
+	return sb.String()
 }
 
 func (c *compiler) fuse() (int, error) {

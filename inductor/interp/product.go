@@ -28,9 +28,12 @@ func (p *kernel) product() {
 				ra += x * ai[d]
 				rb += x * bi[d]
 			}
-			if mm.Conv != nil {
+			switch {
+			case mm.Conv != nil && mm.Conv.Lanes > 1:
+				pixelRow(line, operand{a, ra - m*ai[nb], ai[nb+1]}, m, block{operand{b, rb, bi[nb+2]}, bi[nb+1]}, depth, mm.Conv)
+			case mm.Conv != nil:
 				convRow(line, operand{a, ra, ai[nb+2]}, operand{b, rb, 1}, depth, mm.Conv)
-			} else {
+			default:
 				productRow(line, operand{a, ra, ai[nb+2]}, operand{b, rb, bi[nb+2]}, depth, bi[nb+1])
 			}
 			p.epilogue(linear*rows+m, line)
@@ -74,6 +77,27 @@ func convRow(out []float32, a, image operand, depth int, c *ir.ConvInfo) {
 		for n := range out {
 			if at, inside := c.At(int64(k), int64(n)); inside {
 				out[n] += float32(x * image.at(int(at), 0))
+			}
+		}
+	}
+}
+
+// block is a weight for channels side by side: its numbers along k, and the step from
+// channel to channel.
+type block struct {
+	operand
+	channel int
+}
+
+// pixelRow is one pixel of a convolution whose result has channels side by side; the image
+// has a step between them where each has its own.
+func pixelRow(out []float32, image operand, pixel int, w block, depth int, c *ir.ConvInfo) {
+	clear(out)
+	for k := range depth {
+		at, inside := c.At(int64(k), int64(pixel))
+		for o := range out {
+			if inside {
+				out[o] += float32(image.at(o, int(at)) * w.at(k, o*w.channel))
 			}
 		}
 	}

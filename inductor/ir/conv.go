@@ -3,6 +3,8 @@ package ir
 import (
 	"fmt"
 	"strings"
+
+	"tcdbg/ops/sym"
 )
 
 // This file holds the convolution as a product: B, seen as a matrix of (channel,
@@ -18,6 +20,10 @@ type ConvInfo struct {
 	PadH, PadW                    int64
 	DilH, DilW                    int64
 	OutW                          int64 // columns of the result
+	// Block channels of the image lie side by side: Stride is from column to column,
+	// ChanStride from block to block. Lanes is the same of the result, whose pixels are
+	// then the product's rows and a block's channels its columns. 1 for none.
+	Block, Lanes int64
 }
 
 type convField struct {
@@ -42,6 +48,8 @@ func (c *ConvInfo) fields() []convField {
 		{"dh", &c.DilH},
 		{"dw", &c.DilW},
 		{"outw", &c.OutW},
+		{"block", &c.Block},
+		{"lanes", &c.Lanes},
 	}
 }
 
@@ -83,7 +91,7 @@ func (c *ConvInfo) check() error {
 	for _, f := range c.fields() {
 		least := int64(0)
 		switch f.name {
-		case "kh", "kw", "sh", "sw", "dh", "dw", "outw":
+		case "kh", "kw", "sh", "sw", "dh", "dw", "outw", "block", "lanes":
 			least = 1
 		}
 		if *f.at < least {
@@ -99,5 +107,55 @@ func (c *ConvInfo) At(k, n int64) (int64, bool) {
 	kw, kh, channel := k%c.KW, k/c.KW%c.KH, k/(c.KW*c.KH)
 	h := n/c.OutW*c.StepH - c.PadH + kh*c.DilH
 	w := n%c.OutW*c.StepW - c.PadW + kw*c.DilW
-	return channel*c.ChanStride + h*c.RowStride + w*c.Stride, h >= 0 && h < c.Height && w >= 0 && w < c.Width
+	return channel/c.Block*c.ChanStride + channel%c.Block + h*c.RowStride + w*c.Stride, h >= 0 && h < c.Height && w >= 0 && w < c.Width
+}
+
+// Depthwise reports whether a convolution has one filter for each channel.
+func (n *Node) Depthwise() bool {
+	mm := n.MM
+	if mm.Conv == nil || len(n.Outer) != 4 || !sym.Is(mm.K, mm.Conv.KH*mm.Conv.KW) {
+		return false
+	}
+	if mm.Conv.Lanes > 1 {
+		return mm.AIdx.Uses(3)
+	}
+	return sym.Is(n.Outer[2], 1)
+}
+
+// Ungrouped reports whether each channel of a convolution's result sees all of the image's.
+func (n *Node) Ungrouped() bool { return n.MM.Conv.Lanes > 1 && !n.Depthwise() || len(n.Outer) == 3 }
+
+// ConvView is a convolution in the terms of images, whichever operand they are.
+type ConvView struct {
+	Image, Weight       *Buffer
+	ImageOff, WeightOff sym.Int
+	Images, Groups      sym.Int
+	Channels, Rows      sym.Int // of the result, in all and in a group
+	Pixels              sym.Int // of the result
+	NextImage, NextPart sym.Int // of the image: from image to image, from group to group
+	NextFilter, Row, K  sym.Int // of the weight: from group to group, channel to channel of the result, and along k
+}
+
+// ConvView reads a convolution's node.
+func (n *Node) ConvView() ConvView {
+	mm, last, one := n.MM, len(n.Outer)-1, sym.Const(1)
+	v := ConvView{Images: n.Outer[0], Groups: one}
+	if mm.Conv.Lanes > 1 {
+		v.Image, v.Weight, v.ImageOff, v.WeightOff = mm.A, mm.B, mm.AIdx.Off, mm.BIdx.Off
+		v.Channels, v.Pixels = sym.Mul(n.Outer[1], n.Outer[3]), n.Outer[2]
+		v.NextImage, v.Row, v.K = mm.AIdx.Coef[0], mm.BIdx.Coef[3], mm.BIdx.Coef[4]
+		v.Rows = v.Channels
+		if n.Depthwise() {
+			v.Groups, v.Rows, v.NextPart, v.NextFilter = v.Channels, one, mm.AIdx.Coef[3], v.Row
+		}
+		return v
+	}
+	v.Image, v.Weight, v.ImageOff, v.WeightOff = mm.B, mm.A, mm.BIdx.Off, mm.AIdx.Off
+	v.Rows, v.Channels, v.Pixels = n.Outer[last-1], n.Outer[last-1], n.Outer[last]
+	v.NextImage, v.Row, v.K = mm.BIdx.Coef[0], mm.AIdx.Coef[last-1], mm.AIdx.Coef[last+1]
+	if len(n.Outer) == 4 {
+		v.Groups, v.NextPart, v.NextFilter = n.Outer[1], mm.BIdx.Coef[1], mm.AIdx.Coef[1]
+		v.Channels = sym.Mul(v.Rows, v.Groups)
+	}
+	return v
 }

@@ -41,7 +41,7 @@ op5 = matmul [s0, 4, 9 | 27] // convolution
   a l_w_[27*i1 + k]
   b l_x_[75*i0]
   out buf5[36*i0 + 9*i1 + i2]
-  im2col height=5 width=5 chan=25 row=5 col=1 kh=3 kw=3 sh=2 sw=2 ph=1 pw=1 dh=1 dw=1 outw=3
+  im2col height=5 width=5 chan=25 row=5 col=1 kh=3 kw=3 sh=2 sw=2 ph=1 pw=1 dh=1 dw=1 outw=3 block=1 lanes=1
 op6 = pointwise [64] once // gather
   t0 = const.i64 3
   t1 = const.b8 1
@@ -80,7 +80,7 @@ func TestParseAndCheckRefuse(t *testing.T) {
 		{"store.i64 buf2[i0], t0", "store.i64 l_x_[i0], t0", "the buffer holds f32"},
 		{"a l_x_[64*i0 + k]", "a buf3[64*i0 + k]", "before it is written"},
 		{"kh=3 kw=3", "kw=3 kh=3", "want kh=NUMBER"},
-		{" outw=3", "", "14 fields"},
+		{" outw=3", "", "16 fields"},
 		{"outw=3", "outw=0", "outw is 0"},
 	} {
 		text := strings.Replace(sample, c.old, c.new, 1)
@@ -122,7 +122,7 @@ func FuzzParse(f *testing.F) {
 func TestConvAt(t *testing.T) {
 	c := ConvInfo{
 		Height: 5, Width: 6, ChanStride: 30, RowStride: 6, Stride: 1, KH: 3, KW: 2, StepH: 2, StepW: 1, PadH: 1, PadW: 1,
-		DilH: 1, DilW: 2, OutW: 6,
+		DilH: 1, DilW: 2, OutW: 6, Block: 1, Lanes: 1,
 	}
 	for _, x := range []struct {
 		k, n   int64
@@ -137,6 +137,10 @@ func TestConvAt(t *testing.T) {
 		if at, inside := c.At(x.k, x.n); at != x.at || inside != x.inside {
 			t.Errorf("element (%d, %d) lies at %d, inside %v; want %d, %v", x.k, x.n, at, inside, x.at, x.inside)
 		}
+	}
+	c.ChanStride, c.RowStride, c.Stride, c.Block = 8*30, 8*6, 8, 8
+	if at, inside := c.At(9*6+2*2, 6+2); at != 8*30+8*(3*6+1)+1 || !inside {
+		t.Errorf("channel 9 in blocks of 8 lies at %d, inside %v", at, inside)
 	}
 }
 

@@ -138,6 +138,7 @@ func (c *call) convShape(x, w *tensor) (*convShape, bool) {
 	s.info = &ir.ConvInfo{
 		Height: size[1], Width: size[2], ChanStride: size[3], RowStride: size[4], Stride: size[5],
 		KH: kernel[2], KW: kernel[3], StepH: step[0], StepW: step[1], PadH: pad[0], PadW: pad[1], DilH: dil[0], DilW: dil[1], OutW: out[2],
+		Block: 1, Lanes: 1,
 	}
 	s.flatten()
 	return s, true

@@ -3,7 +3,6 @@ package cpp
 import (
 	"tcdbg/inductor/ir"
 	"tcdbg/inductor/plan"
-	"tcdbg/ops/sym"
 )
 
 // This file chooses how the runtime's template runs a convolution.
@@ -12,10 +11,14 @@ import (
 const transposeSteps = 24
 
 // unpackedForm is the form of a convolution whose weight is not packed beforehand: each
-// channel on its own where each has one filter, else columns.
+// channel on its own where each has one filter, direct where channels lie side by side,
+// else columns.
 func unpackedForm(n *ir.Node) plan.ConvForm {
-	if c := n.MM.Conv; len(n.Outer) == 4 && sym.Is(n.Outer[2], 1) && sym.Is(n.MM.K, c.KH*c.KW) {
+	switch c := n.MM.Conv; {
+	case n.Depthwise():
 		return plan.ConvDepthwise
+	case c.Block > 1 || c.Lanes > 1:
+		return plan.ConvDirect
 	}
 	return plan.ConvColumns
 }
@@ -25,6 +28,9 @@ func unpackedForm(n *ir.Node) plan.ConvForm {
 func ChooseConv(lanes int, channels, k, pixels int64, c *ir.ConvInfo) plan.ConvForm {
 	if winogradPays(lanes, channels, k, pixels, c) {
 		return plan.ConvWinograd
+	}
+	if directPays(k, c) {
+		return plan.ConvDirect
 	}
 	wide := int64(2 * lanes)
 	used := func(n, unit int64) float64 { return float64(n) / float64((n+unit-1)/unit*unit) }
@@ -51,13 +57,23 @@ func winogradPays(lanes int, channels, k, pixels int64, c *ir.ConvInfo) bool {
 	return dense && int64(lanes) >= PanelRows(lanes) && channels >= leastChannels && k/9 >= leastChannels && pixels >= leastPixels
 }
 
+// fewChannels is up to how many channels of an image, as a first layer's, windows are read
+// directly: the other forms lay the image out for each step first.
+const fewChannels = 4
+
+// directPays reports whether windows are read directly: in blocks of channels, and of few
+// channels.
+func directPays(k int64, c *ir.ConvInfo) bool {
+	return c.Block > 1 || c.Lanes > 1 || c.KH*c.KW > 1 && k/(c.KH*c.KW) <= fewChannels
+}
+
 // PackedConv is how many numbers the packed weight of a convolution in a form takes.
 func PackedConv(form plan.ConvForm, lanes int, groups, channels, k int64) int64 {
 	height := PanelRows(lanes)
 	switch form {
 	case plan.ConvDepthwise:
 		return depthPadded(lanes, groups) * k
-	case plan.ConvPixels, plan.ConvWinograd:
+	case plan.ConvPixels, plan.ConvWinograd, plan.ConvDirect:
 		height = int64(2 * lanes)
 	}
 	if form == plan.ConvWinograd {

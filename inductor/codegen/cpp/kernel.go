@@ -86,6 +86,7 @@ func Kernel(env *Env, pre *Prelude, k *sched.Kernel) *Code {
 	if k.Lanes8() {
 		e.lanes = max(e.lanes/2, 1)
 	}
+	e.lanes = e.filled(e.lanes)
 	e.vals, e.regs, e.outer = map[valKey]operand{}, map[*ir.Buffer]regVal{}, map[*ir.Buffer]bool{}
 	e.names = make([]string, len(k.Loops))
 	for i := range k.Loops {
@@ -102,12 +103,22 @@ func Kernel(env *Env, pre *Prelude, k *sched.Kernel) *Code {
 	}
 	pre.width(e.lanes)
 	if k.Group.Template {
-		e.epilogue()
+		template{e}.epilogue()
 	} else {
 		e.function()
 	}
 	e.code.Text, e.code.Slots = e.sb.String(), e.slots
 	return e.code
+}
+
+// filled is the number of lanes that the vectorised loop fills: short loops, as over a
+// block of channels, take a shorter vector than the machine's.
+func (e *emitter) filled(lanes int) int {
+	n, static := e.k.Loops[e.k.Vec].Size.IsConst()
+	if static && n < int64(lanes) && (n == 4 || n == 8) {
+		return int(n)
+	}
+	return lanes
 }
 
 // chunk is the number of iterations of a pointwise kernel's last loop that a
@@ -237,6 +248,10 @@ func (e *emitter) pointwise() {
 	n, static := last.IsConst()
 	chunks := !static || n > 2*chunk
 	units := e.outerUnits(k.Outer)
+	if static && n == int64(e.lanes) && k.Outer > 1 {
+		e.vectorRows()
+		return
+	}
 	if chunks {
 		total := sym.Const(1)
 		for _, v := range k.Loops[:k.Outer] {
@@ -262,6 +277,20 @@ func (e *emitter) pointwise() {
 		}
 	}
 	e.phase(0, "first", "end", static && n%int64(2*e.lanes) == 0, static && n%int64(e.lanes) == 0, static && n < int64(e.lanes))
+	e.close()
+}
+
+// vectorRows is pointwise for rows of one vector, as blocks of channels are: a unit walks
+// the loop around them as well.
+func (e *emitter) vectorRows() {
+	k, around := e.k, e.k.Outer-1
+	size := k.Loops[around].Size
+	e.code.Units, e.code.Grain = e.outerUnits(around), e.grain(int64(e.lanes)*max(1, ir.HintOf(size)))
+	e.open("for (i64 w = lo; w < hi; w++)")
+	e.decode("w", around)
+	e.open("for (i64 %s = 0; %s < %s; %s++)", e.names[around], e.names[around], e.size(size), e.names[around])
+	e.phase(0, "0", fmt.Sprint(e.lanes), false, true, false)
+	e.close()
 	e.close()
 }
 

@@ -39,29 +39,21 @@ func (t *Target) Packing(p *plan.Plan, n *ir.Node) (*ir.Buffer, plan.ConvForm, i
 	return mm.B, 0, (cols + width - 1) / width * width * k
 }
 
-// packedFilter packs the weight of a convolution, its left operand, a panel of
-// rows after another for each group.
+// packedFilter packs the weight of a convolution, a panel of channels after another for
+// each group.
 func (t *Target) packedFilter(p *plan.Plan, n *ir.Node) (*ir.Buffer, plan.ConvForm, int64) {
-	mm := n.MM
-	k, kok := mm.K.IsConst()
-	rows, rok := n.Outer[len(n.Outer)-2].IsConst()
-	groups, gok := convGroups(n).IsConst()
-	if !p.Fixed(mm.A) || !kok || !rok || !gok {
+	v := n.ConvView()
+	k, kok := n.MM.K.IsConst()
+	channels, rok := v.Channels.IsConst()
+	groups, gok := v.Groups.IsConst()
+	if !p.Fixed(v.Weight) || !kok || !rok || !gok {
 		return nil, 0, 0
 	}
 	form := unpackedForm(n)
-	if pixels, ok := n.Outer[len(n.Outer)-1].IsConst(); ok && groups == 1 {
-		form = ChooseConv(t.Lanes, rows, k, pixels, mm.Conv)
+	if pixels, ok := v.Pixels.IsConst(); ok && groups == 1 {
+		form = ChooseConv(t.Lanes, channels, k, pixels, n.MM.Conv)
 	}
-	return mm.A, form, PackedConv(form, t.Lanes, groups, rows, k)
-}
-
-// convGroups is the size of the group loop, which follows that of the images.
-func convGroups(n *ir.Node) sym.Int {
-	if len(n.Outer) == 4 {
-		return n.Outer[1]
-	}
-	return sym.Const(1)
+	return v.Weight, form, PackedConv(form, t.Lanes, groups, channels/groups, k)
 }
 
 func usesBatch(x ir.Index, nb int) bool {
@@ -229,7 +221,7 @@ func (m *module) pack(k *plan.Packing) *Code {
 	switch {
 	case mm.Conv == nil:
 		return m.packRight(k, outer[nb+1], mm.BIdx.Coef[nb+2], mm.BIdx.Coef[nb+1], mm.BIdx.Off)
-	case k.Form == plan.ConvPixels: // the weight is the right operand, transposed
+	case k.Form == plan.ConvPixels: // the weight is packed as a right operand, transposed
 		return m.packRight(k, outer[nb], mm.AIdx.Coef[nb+2], mm.AIdx.Coef[nb], mm.AIdx.Off)
 	}
 	return m.packFilter(k)
@@ -247,18 +239,12 @@ func (m *module) packRight(k *plan.Packing, cols, row, col, off sym.Int) *Code {
 
 // packFilter packs the weight of a convolution.
 func (m *module) packFilter(k *plan.Packing) *Code {
-	n, mm := k.Node, k.Node.MM
-	nb := len(n.Outer) - 2
-	groupStride := "0"
-	if nb == 2 {
-		groupStride = m.sizeText(mm.AIdx.Coef[1])
-	}
+	n, v := k.Node, k.Node.ConvView()
 	return &Code{Name: k.Name(), Pack: true, Text: fmt.Sprintf(
-		"{ const tc_gemm_args g = {%s, 0, %s, 2, {1, %s}, {0, %s}, {0}, %s, %s, 0, 0, (const float *)B[%d] + %s, 0, 0, 0, %d}; "+
+		"{ const tc_gemm_args g = {%s, 0, %s, 2, {1, %s}, {0, %s}, {0}, %s, %s, 0, 0, (const float *)B[%d] + %s, 0, 0, 0%s}; "+
 			"R->pack(&g, (float *)B[%d], \"pack_%s\"); }  // for %s",
-		m.sizeText(n.Outer[nb]), m.sizeText(mm.K), m.sizeText(convGroups(n)), groupStride,
-		m.sizeText(mm.AIdx.Coef[nb]), m.sizeText(mm.AIdx.Coef[nb+2]), m.plan.Slot(mm.A), m.sizeText(mm.AIdx.Off),
-		k.Form, m.plan.Slot(k.Buffer), mm.A.Name, m.plan.Names[k.Group])}
+		m.sizeText(v.Rows), m.sizeText(n.MM.K), m.sizeText(v.Groups), m.sizeText(v.NextFilter), m.sizeText(v.Row), m.sizeText(v.K),
+		m.plan.Slot(v.Weight), m.sizeText(v.WeightOff), convText(n, k), m.plan.Slot(k.Buffer), v.Weight.Name, m.plan.Names[k.Group])}
 }
 
 // callText lists what a run does, step by step.

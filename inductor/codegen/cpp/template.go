@@ -23,6 +23,9 @@ func PanelRows(lanes int) int64 {
 	return 6
 }
 
+// template writes the kernel of a product.
+type template struct{ *emitter }
+
 // symbolMark stands for the epilogue's function in a product's description.
 const symbolMark = "@"
 
@@ -30,37 +33,101 @@ func mulSize(a, b sym.Int) sym.Int { return sym.Mul(a, b) }
 
 // epilogue writes the function over the tile T of m rows and n columns at
 // (m0, n0) of matrix b.
-func (e *emitter) epilogue() {
+func (e template) epilogue() {
 	k := e.k
 	mm := k.Steps[0].Node
 	e.header()
 	e.open("void %s(void *const *B, const i64 *S, const float *T, i64 ldt, i64 b, i64 m0, i64 n0, i64 m, i64 n)", k.Name)
 	e.pointers()
-	e.open("for (i64 q = 0; q < m; q++)")
-	e.p("const i64 row = b * %s + m0 + q;", e.size(mm.Outer[len(mm.Outer)-2]))
-	if k.Vec > 0 {
-		e.decode("row", k.Vec)
+	rows := mm.Outer[len(mm.Outer)-2]
+	if e.steady(rows) {
+		e.pixelRows(rows)
 	} else {
-		e.p("(void)row;")
+		e.open("for (i64 q = 0; q < m; q++)")
+		e.p("const i64 row = b * %s + m0 + q;", e.size(rows))
+		if k.Vec > 0 {
+			e.decode("row", k.Vec)
+		} else {
+			e.p("(void)row;")
+		}
+		e.tileRow(func(v *ir.Value) bool { return !v.Index.Uses(k.Vec) })
+		e.close()
 	}
-	for i := range k.Steps[1:] {
-		e.tileItem(i+1, 1, true)
-	}
-	name := e.names[k.Vec]
-	e.p("i64 %s = n0;", name)
-	e.open("for (; %s + %d <= n0 + n; %s += %d)", name, e.lanes, name, e.lanes)
-	e.tile(e.lanes, "_0")
-	e.close()
-	e.open("for (; %s < n0 + n; %s++)", name, name)
-	e.tile(1, "_s")
-	e.close()
-	e.close()
 	e.close()
 	e.describe(mm)
 }
 
-// tile writes the epilogue's items; the product's element comes from the tile.
-func (e *emitter) tile(lanes int, copies string) {
+// steady reports whether the rows of a tile are those of a convolution's pixels, of which
+// one loop walks all: the loops around it stand still.
+func (e template) steady(rows sym.Int) bool {
+	conv := e.k.Steps[0].Node.MM.Conv
+	if conv == nil || conv.Lanes <= 1 || e.k.Vec == 0 {
+		return false
+	}
+	return sym.Is(sym.Mod(e.k.Loops[e.k.Vec-1].Size, rows), 0)
+}
+
+// pixelRows is the loop over a tile whose rows are pixels and whose columns are a block of
+// channels: what belongs to channels is loaded before it.
+func (e template) pixelRows(rows sym.Int) {
+	k, pixel := e.k, e.k.Vec-1
+	e.p("const i64 row = b * %s + m0;", e.size(rows))
+	first := "row"
+	if pixel > 0 {
+		size := e.size(k.Loops[pixel].Size)
+		e.p("const i64 around = row / %s, first = row %% %s;", size, size)
+		e.decode("around", pixel)
+		first = "first"
+	}
+	e.p("const i64 %s = n0;", e.names[k.Vec])
+	lanes := e.lanes
+	if n, ok := k.Loops[k.Vec].Size.IsConst(); !ok || n != int64(lanes) {
+		e.open("for (i64 q = 0; q < m; q++)")
+		e.p("const i64 %s = %s + q;", e.names[pixel], first)
+		e.blockColumns()
+		e.close()
+		return
+	}
+	still := func(v *ir.Value) bool { return !v.Index.Uses(pixel) }
+	e.copies = "_0"
+	for i := range k.Steps[1:] {
+		e.tileItem(i+1, lanes, still)
+	}
+	e.copies = ""
+	e.open("for (i64 q = 0; q < m; q++)")
+	e.p("const i64 %s = %s + q;", e.names[pixel], first)
+	e.tile(lanes, "_0", func(v *ir.Value) bool { return !still(v) })
+	e.close()
+}
+
+// blockColumns walks the columns of a block that is wider than a vector.
+func (e template) blockColumns() {
+	name := e.names[e.k.Vec]
+	e.open("for (i64 c = n0; c < n0 + n; c += %d)", e.lanes)
+	e.p("const i64 %s = c;", name)
+	e.tile(e.lanes, "_0", func(*ir.Value) bool { return true })
+	e.close()
+}
+
+// tileRow writes one row: what is the same for all of it, then vectors and the rest.
+func (e template) tileRow(still func(v *ir.Value) bool) {
+	for i := range e.k.Steps[1:] {
+		e.tileItem(i+1, 1, still)
+	}
+	moves := func(v *ir.Value) bool { return !still(v) }
+	name := e.names[e.k.Vec]
+	e.p("i64 %s = n0;", name)
+	e.open("for (; %s + %d <= n0 + n; %s += %d)", name, e.lanes, name, e.lanes)
+	e.tile(e.lanes, "_0", moves)
+	e.close()
+	e.open("for (; %s < n0 + n; %s++)", name, name)
+	e.tile(1, "_s", moves)
+	e.close()
+}
+
+// tile writes the epilogue's items, of their loads those that want says; the product's
+// element comes from the tile.
+func (e template) tile(lanes int, copies string, want func(v *ir.Value) bool) {
 	e.copies = copies
 	out := e.k.Steps[0].Node.MM.Out
 	name := e.names[e.k.Vec]
@@ -75,19 +142,28 @@ func (e *emitter) tile(lanes int, copies string) {
 		e.storeProduct(lanes, "acc"+copies)
 	}
 	for i := range e.k.Steps[1:] {
-		e.tileItem(i+1, lanes, false)
+		e.rest(i+1, lanes, want)
 	}
 	e.copies = ""
 }
 
-// tileItem writes what step i loads for a whole row of the tile (a channel's bias, its
-// mean), or the rest. C cannot take the former out of the loop over the columns, whose
-// stores may be to anywhere.
-func (e *emitter) tileItem(i, lanes int, still bool) {
+// tileItem writes what step i loads for a whole row of the tile, or for all its rows (a
+// channel's bias, its mean). C cannot take these out of the loop, whose stores may be to
+// anywhere.
+func (e template) tileItem(i, lanes int, still func(v *ir.Value) bool) {
 	st := &e.k.Steps[i]
 	for j := range st.Body {
-		v := &st.Body[j]
-		if same := v.Op == ir.Load && !e.own(v.Buf) && !v.Index.Uses(e.k.Vec); same == still {
+		if v := &st.Body[j]; v.Op == ir.Load && !e.own(v.Buf) && still(v) {
+			e.value(i, j, lanes, false)
+		}
+	}
+}
+
+// rest writes what tileItem leaves.
+func (e template) rest(i, lanes int, want func(v *ir.Value) bool) {
+	st := &e.k.Steps[i]
+	for j := range st.Body {
+		if v := &st.Body[j]; v.Op != ir.Load || e.own(v.Buf) || want(v) {
 			e.value(i, j, lanes, false)
 		}
 	}
@@ -96,7 +172,7 @@ func (e *emitter) tileItem(i, lanes int, still bool) {
 // keepsProduct reports whether the product itself is needed in memory.
 func (e *emitter) keepsProduct() bool { return e.k.Place[e.k.Steps[0].Node.MM.Out] == sched.Memory }
 
-func (e *emitter) storeProduct(lanes int, x string) {
+func (e template) storeProduct(lanes int, x string) {
 	mm := e.k.Steps[0].Node.MM
 	at := fmt.Sprintf("%s + %s", e.ptr(mm.Out), e.address(e.k.Steps[0].Out))
 	step := e.k.Steps[0].Out.Coef[e.k.Vec]
@@ -111,33 +187,52 @@ func (e *emitter) storeProduct(lanes int, x string) {
 }
 
 // describe fills in the arguments of the runtime's product.
-func (e *emitter) describe(n *ir.Node) {
+func (e template) describe(n *ir.Node) {
+	if n.MM.Conv != nil {
+		e.describeConv(n)
+		return
+	}
 	mm := n.MM
 	nb := len(n.Outer) - 2
-	list := func(xs []sym.Int) string {
-		parts := make([]string, 4)
-		for i := range parts {
-			parts[i] = "0"
-			if i < len(xs) {
-				parts[i] = e.size(xs[i])
-			}
-		}
-		return "{" + strings.Join(parts, ", ") + "}"
-	}
 	b, packed := fmt.Sprintf("(const float *)B[%d] + %s", e.env.Slot(mm.B), e.size(mm.BIdx.Off)), 0
-	pack := e.env.Packing
-	if pack != nil && mm.Conv == nil {
+	if pack := e.env.Packing; pack != nil {
 		b, packed = fmt.Sprintf("(const float *)B[%d]", e.env.Slot(pack.Buffer)), 1
 	}
 	a := fmt.Sprintf("(const float *)B[%d] + %s", e.env.Slot(mm.A), e.size(mm.AIdx.Off))
-	if pack != nil && mm.Conv != nil {
-		a, packed = fmt.Sprintf("(const float *)B[%d]", e.env.Slot(pack.Buffer)), 1
-	}
-	e.code.Gemm = fmt.Sprintf("{%s, %s, %s, %d, %s, %s, %s, %s, %s, %s, %s, %s, %s, %d, %s%s}",
+	e.code.Gemm = fmt.Sprintf("{%s, %s, %s, %d, %s, %s, %s, %s, %s, %s, %s, %s, %s, %d, %s}",
 		e.size(n.Outer[nb]), e.size(n.Outer[nb+1]), e.size(mm.K), nb,
-		list(n.Outer[:nb]), list(mm.AIdx.Coef[:nb]), list(mm.BIdx.Coef[:nb]),
+		e.four(n.Outer[:nb]), e.four(mm.AIdx.Coef[:nb]), e.four(mm.BIdx.Coef[:nb]),
 		e.size(mm.AIdx.Coef[nb]), e.size(mm.AIdx.Coef[nb+2]), e.size(mm.BIdx.Coef[nb+2]), e.size(mm.BIdx.Coef[nb+1]),
-		a, b, packed, symbolMark, convText(n, pack))
+		a, b, packed, symbolMark)
+}
+
+// four lists sizes as the runtime's four.
+func (e template) four(xs []sym.Int) string {
+	parts := make([]string, 4)
+	for i := range parts {
+		parts[i] = "0"
+		if i < len(xs) {
+			parts[i] = e.size(xs[i])
+		}
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
+}
+
+// describeConv is describe for a convolution, of which the weight is the left operand,
+// channels are rows and pixels are columns, however its node has them.
+func (e template) describeConv(n *ir.Node) {
+	v := n.ConvView()
+	weight, packed := fmt.Sprintf("(const float *)B[%d] + %s", e.env.Slot(v.Weight), e.size(v.WeightOff)), 0
+	if pack := e.env.Packing; pack != nil {
+		weight, packed = fmt.Sprintf("(const float *)B[%d]", e.env.Slot(pack.Buffer)), 1
+	}
+	size, as, bs := []sym.Int{v.Images}, []sym.Int{{}}, []sym.Int{v.NextImage}
+	if !sym.Is(v.Groups, 1) {
+		size, as, bs = append(size, v.Groups), append(as, v.NextFilter), append(bs, v.NextPart)
+	}
+	e.code.Gemm = fmt.Sprintf("{%s, %s, %s, %d, %s, %s, %s, %s, %s, 0, 0, %s, (const float *)B[%d] + %s, %d, %s%s}",
+		e.size(v.Rows), e.size(v.Pixels), e.size(n.MM.K), len(size), e.four(size), e.four(as), e.four(bs), e.size(v.Row), e.size(v.K),
+		weight, e.env.Slot(v.Image), e.size(v.ImageOff), packed, symbolMark, convText(n, e.env.Packing))
 }
 
 // convText is the description of an image after that of the product.

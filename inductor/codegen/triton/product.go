@@ -12,8 +12,11 @@ import (
 // k, then the epilogue on it. A convolution is the product of its weight and of
 // the image, whose elements are gathered as they are needed.
 
-// The tile and the step along k, for operands of four bytes.
+// The tile and the step along k, for operands of four bytes; the columns where a product
+// has a block of channels of them.
 const (
+	leastColumns = 16
+
 	tileRows    = 64
 	tileColumns = 64
 	tileDepth   = 32
@@ -24,8 +27,12 @@ func (e *emitter) product(s *Source) {
 	nb := len(n.Outer) - 2
 	rows, columns := n.Outer[nb], n.Outer[nb+1]
 	batches := sym.Product(n.Outer[:nb])
-	s.Programs = sym.Mul(batches, sym.Mul(sym.CeilDiv(rows, tileRows), sym.CeilDiv(columns, tileColumns)))
-	s.Constants = []Constant{{"BLOCK_M", tileRows}, {"BLOCK_N", tileColumns}, {"BLOCK_K", tileDepth}}
+	tileWidth := int64(tileColumns)
+	if conv := n.MM.Conv; conv != nil && conv.Lanes > 1 {
+		tileWidth = leastColumns
+	}
+	s.Programs = sym.Mul(batches, sym.Mul(sym.CeilDiv(rows, tileRows), sym.CeilDiv(columns, tileWidth)))
+	s.Constants = []Constant{{"BLOCK_M", tileRows}, {"BLOCK_N", tileWidth}, {"BLOCK_K", tileDepth}}
 	e.note(0)
 	e.p("tiles_m = (%s + BLOCK_M - 1) // BLOCK_M", e.size(rows))
 	e.p("tiles_n = (%s + BLOCK_N - 1) // BLOCK_N", e.size(columns))
@@ -57,6 +64,10 @@ func (e *emitter) accumulate(n *ir.Node, nb int) {
 	}
 	depth := e.size(mm.K)
 	e.p("acc = tl.zeros([BLOCK_M, BLOCK_N], tl.float32)")
+	if mm.Conv != nil && mm.Conv.Lanes > 1 {
+		e.pixels(n, left)
+		return
+	}
 	e.p("for k_offset in range(0, %s, BLOCK_K):", depth)
 	e.ind++
 	e.p("k_row = k_offset + tl.arange(0, BLOCK_K)[None, :]")
@@ -65,7 +76,7 @@ func (e *emitter) accumulate(n *ir.Node, nb int) {
 	e.p("a = tl.load(tl.broadcast_to(%s + (%s), [BLOCK_M, BLOCK_K]), mmask & (k_row < %s), other=0)", e.ptr(mm.A), a, depth)
 	b, inside := e.addressOver(mm.BIdx, append(right, "m_index", "n_index", "k_column")), fmt.Sprintf("nmask & (k_column < %s)", depth)
 	if mm.Conv != nil {
-		b, inside = b+" + "+e.gathered(mm.Conv), inside+" & inside"
+		b, inside = b+" + "+e.gathered(mm.Conv, "n_index", "k_column"), inside+" & inside"
 	}
 	e.p("b = tl.load(tl.broadcast_to(%s + (%s), [BLOCK_K, BLOCK_N]), %s, other=0)", e.ptr(mm.B), b, inside)
 	// Three products of TensorFloat-32 parts keep float32's digits. "ieee" multiplies
@@ -74,13 +85,44 @@ func (e *emitter) accumulate(n *ir.Node, nb int) {
 	e.ind--
 }
 
-// gathered is where element (k, n) of the right operand lies in the image; the
-// text defines whether it is inside of it.
-func (e *emitter) gathered(c *ir.ConvInfo) string {
-	e.p("image_h = n_index // %d * %d - %d + k_column // %d %% %d * %d", c.OutW, c.StepH, c.PadH, c.KW, c.KH, c.DilH)
-	e.p("image_w = n_index %% %d * %d - %d + k_column %% %d * %d", c.OutW, c.StepW, c.PadW, c.KW, c.DilW)
+// pixels is the loop along k of a convolution whose rows are pixels and whose columns are
+// channels side by side: the image is the left operand. Where each channel sees itself
+// alone, columns have images of their own and there is no product of matrices.
+func (e *emitter) pixels(n *ir.Node, batch []string) {
+	mm, depth := n.MM, e.size(n.MM.K)
+	if n.Depthwise() {
+		e.p("for k in range(0, %s):", depth)
+		e.ind++
+		a := e.addressOver(mm.AIdx, append(batch, "0", "n_index", "0")) + " + " + e.gathered(mm.Conv, "m_index", "k")
+		e.p("a = tl.load(tl.broadcast_to(%s + (%s), [BLOCK_M, BLOCK_N]), mmask & nmask & inside, other=0)", e.ptr(mm.A), a)
+		e.p("b = tl.load(%s + (%s), nmask, other=0)", e.ptr(mm.B), e.addressOver(mm.BIdx, append(batch, "0", "n_index", "k")))
+		e.p("acc += a * b")
+		e.ind--
+		return
+	}
+	e.p("for k_offset in range(0, %s, BLOCK_K):", depth)
+	e.ind++
+	e.p("k_row = k_offset + tl.arange(0, BLOCK_K)[None, :]")
+	e.p("k_column = k_offset + tl.arange(0, BLOCK_K)[:, None]")
+	a := e.addressOver(mm.AIdx, append(batch, "0", "0", "0")) + " + " + e.gathered(mm.Conv, "m_index", "k_row")
+	e.p("a = tl.load(tl.broadcast_to(%s + (%s), [BLOCK_M, BLOCK_K]), mmask & (k_row < %s) & inside, other=0)", e.ptr(mm.A), a, depth)
+	b := e.addressOver(mm.BIdx, append(batch, "0", "n_index", "k_column"))
+	e.p("b = tl.load(tl.broadcast_to(%s + (%s), [BLOCK_K, BLOCK_N]), nmask & (k_column < %s), other=0)", e.ptr(mm.B), b, depth)
+	e.p(`acc = tl.dot(a, b, acc, input_precision="tf32x3")`)
+	e.ind--
+}
+
+// gathered is where step k of a pixel's window lies in the image; the text defines whether
+// it is inside of it.
+func (e *emitter) gathered(c *ir.ConvInfo, pixel, k string) string {
+	e.p("image_h = %s // %d * %d - %d + %s // %d %% %d * %d", pixel, c.OutW, c.StepH, c.PadH, k, c.KW, c.KH, c.DilH)
+	e.p("image_w = %s %% %d * %d - %d + %s %% %d * %d", pixel, c.OutW, c.StepW, c.PadW, k, c.KW, c.DilW)
 	e.p("inside = (image_h >= 0) & (image_h < %d) & (image_w >= 0) & (image_w < %d)", c.Height, c.Width)
-	return fmt.Sprintf("k_column // %d * %d + image_h * %d + image_w * %d", c.KW*c.KH, c.ChanStride, c.RowStride, c.Stride)
+	channel := fmt.Sprintf("%s // %d * %d", k, c.KW*c.KH, c.ChanStride)
+	if c.Block > 1 {
+		channel = fmt.Sprintf("%s // %d * %d + %s // %d %% %d", k, c.KW*c.KH*c.Block, c.ChanStride, k, c.KW*c.KH, c.Block)
+	}
+	return fmt.Sprintf("%s + image_h * %d + image_w * %d", channel, c.RowStride, c.Stride)
 }
 
 // epilogue writes what is computed of each element of the product.
