@@ -293,7 +293,9 @@ func docCall(d *doc, t *explain.CallTrack, r *trace.Run) {
 		d.heading("THE ENTRY")
 		d.link(compileSel(c), theme.T(theme.Plain, "  "+idText(c.ID)+" "), theme.T(theme.Faint, string(c.Status)))
 		d.wrap(theme.Faint, 2, "Source, Guards and Graph follow this call.")
-		docServed(d, c)
+		if c.Served != nil || !t.Whole {
+			docServed(d, c)
+		}
 	}
 	if t.GivenUp {
 		d.heading("WHAT IS NOT KNOWN")
