@@ -59,6 +59,7 @@ type reached struct {
 	t      *Tracer
 	roots  []root
 	before map[string]version
+	busy   bool // a map was left out, which another goroutine was writing
 }
 
 // reach notes what the call of c whose frame is f can reach: parameters, what its function
@@ -115,6 +116,7 @@ func (r *reached) walk() []Leaf {
 	for _, x := range r.roots {
 		w.walk(x.name, x.typ, x.p, 0)
 	}
+	r.busy = r.busy || w.busy
 	return w.out
 }
 
@@ -146,7 +148,7 @@ func (r *reached) state() (out []StateLeaf, more bool) {
 			out = append(out, StateLeaf{Path: l.Path + ".grad", Tensor: now.grad, Wrote: wrote, Grad: true})
 		}
 	}
-	return out, len(list) >= maxReached
+	return out, len(list) >= maxReached || r.busy
 }
 
 // names are those by which compiled calls reached tensors that collect gradients.

@@ -82,12 +82,13 @@ type Leaf struct {
 
 // watch runs a call and tells of it where it is an outermost one.
 func (t *Tracer) watch(c *Compiled, th *host.Thread, f *host.Frame) bool {
-	if _, inner := t.watched.LoadOrStore(th, true); inner {
+	of := t.goroutine(th)
+	if _, inner := t.watched.LoadOrStore(of, true); inner {
 		return (t.cfg.Override == nil || !t.cfg.Override.Off) && c.run(th, f)
 	}
 	t.mark(c, f)
 	caller, at := f.Caller, f.Result()
-	call := Call{Function: c.name(), Thread: th, Raised: true}
+	call := Call{Function: c.name(), Thread: of, Raised: true}
 	var reach *reached
 	if t.cfg.Recording == nil || t.cfg.Recording() {
 		reach = t.reach(c, f)
@@ -97,7 +98,7 @@ func (t *Tracer) watch(c *Compiled, th *host.Thread, f *host.Frame) bool {
 	}
 	compiles, start := t.compiles.Load(), time.Now()
 	defer func() {
-		t.watched.Delete(th)
+		t.watched.Delete(of)
 		call.Compiled = t.compiles.Load() != compiles
 		call.State, call.More = reach.state()
 		t.cfg.Called(&call)
@@ -108,6 +109,17 @@ func (t *Tracer) watch(c *Compiled, th *host.Thread, f *host.Frame) bool {
 	call.Took, call.Raised = time.Since(start), false
 	call.Results, call.Unused = t.leaves(c, at)
 	return true
+}
+
+// goroutine stands for the goroutine that th runs on: what native code calls back, as torch.NoGrad does, has a
+// thread of its own.
+func (t *Tracer) goroutine(th *host.Thread) *host.Thread {
+	if th.CalledBack() {
+		if of := host.ThreadOf(t.in); of != nil {
+			return of
+		}
+	}
+	return th
 }
 
 // mark marks the sizes of the arguments of f that the override names.
@@ -161,11 +173,12 @@ func (t *Tracer) leaves(c *Compiled, p unsafe.Pointer) (out []Leaf, unused bool)
 type walker struct {
 	t          *Tracer
 	most, deep int
-	// tensors says that tensors alone are wanted, each once: what is in maps is left out then, which
-	// another goroutine may be writing.
+	// tensors says that tensors alone are wanted, each once.
 	tensors bool
-	seen    map[unsafe.Pointer]bool
-	out     []Leaf
+	// busy says that a map was left out, which another goroutine was writing.
+	busy bool
+	seen map[unsafe.Pointer]bool
+	out  []Leaf
 }
 
 func (w *walker) add(path string, value any) {
@@ -225,7 +238,7 @@ func (w *walker) walk(path string, typ types.Type, p unsafe.Pointer, depth int) 
 			w.walk(fmt.Sprintf("%s[%d]", path, i), u.Elem(), unsafe.Add(p, uintptr(i)*size), depth+1)
 		}
 	case *types.Map:
-		if _, basic := u.Key().Underlying().(*types.Basic); basic && !w.tensors {
+		if _, basic := u.Key().Underlying().(*types.Basic); basic && (!w.tensors || w.once(*(*unsafe.Pointer)(p))) {
 			w.walkMap(path, u, reflect.NewAt(rep, p).Elem(), depth)
 		}
 	}
@@ -236,22 +249,44 @@ func (w *walker) pointer(path string, u *types.Pointer, q unsafe.Pointer, depth 
 	switch {
 	case q == nil:
 		w.add(path, "nil")
-	case w.tensors && w.seen[q]:
+	case w.tensors && !w.once(q):
 	default:
-		if w.tensors {
-			w.seen[q] = true
-		}
 		w.walk(path, u.Elem(), q, depth+1)
 	}
 }
 
-// walkMap appends the leaves of a map's values in the order of its keys.
+// once reports whether a map, or what a pointer leads to, was not seen yet.
+func (w *walker) once(q unsafe.Pointer) bool {
+	if q == nil || w.seen[q] {
+		return false
+	}
+	w.seen[q] = true
+	return true
+}
+
+// walkMap appends the leaves of a map's values in the order of its keys. They are copied while no code of the
+// program writes the map.
 func (w *walker) walkMap(path string, u *types.Map, v reflect.Value, depth int) {
-	keys := v.MapKeys()
-	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	var keys []reflect.Value
+	elems := map[string]unsafe.Pointer{}
+	if !host.ReadMap(w.t.in, v.UnsafePointer(), func() {
+		keys = v.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+		keys = keys[:min(len(keys), w.most)]
+		for _, k := range keys {
+			x := v.MapIndex(k)
+			if !x.IsValid() { // NaN
+				continue
+			}
+			elem := reflect.New(v.Type().Elem())
+			elem.Elem().Set(x)
+			elems[fmt.Sprint(k)] = elem.UnsafePointer()
+		}
+	}) {
+		w.busy = true
+		return
+	}
 	for _, k := range keys {
-		elem := reflect.New(v.Type().Elem())
-		elem.Elem().Set(v.MapIndex(k))
-		w.walk(fmt.Sprintf("%s[%v]", path, k), u.Elem(), elem.UnsafePointer(), depth+1)
+		w.walk(fmt.Sprintf("%s[%v]", path, k), u.Elem(), elems[fmt.Sprint(k)], depth+1)
 	}
 }

@@ -52,6 +52,35 @@ func TestNumericsOfARightProgram(t *testing.T) {
 	}
 }
 
+// calledBack calls a compiled function from main and out of native code, within another one, too: it is one
+// goroutine.
+const calledBack = `import (
+	"fmt"
+
+	"tcdbg/torch"
+)
+
+var inner = torch.Compile(func(x *torch.Tensor) *torch.Tensor { return x.Sin() })
+
+func outer(x *torch.Tensor) (y *torch.Tensor) {
+	torch.NoGrad(func() { y = inner(x).Add(1) })
+	return y
+}
+
+func main() {
+	fast := torch.Compile(outer)
+	fmt.Println(fast(torch.Ones(2)), inner(torch.Ones(2)))
+	torch.NoGrad(func() { fmt.Println(fast(torch.Ones(2))) })
+}
+`
+
+func TestNumericsOfACallback(t *testing.T) {
+	r, _ := compared(t, t.TempDir(), 0, program(t, calledBack))
+	if c := r.Capture; c == nil || c.Result != logs.NumericsEqual || c.Calls != 3 {
+		t.Errorf("%+v", c)
+	}
+}
+
 // wrongCapture computes something else where it is traced, as its first argument says.
 const wrongCapture = `import (
 	"fmt"

@@ -69,6 +69,51 @@ func main() {
 }
 `
 
+// mapped writes tensors that lie in maps, one in a map of a struct that is written by a goroutine beside it.
+const mapped = `import (
+	"fmt"
+
+	"tcdbg/torch"
+)
+
+type state struct{ of map[int]*torch.Tensor }
+
+var sums = map[string]*torch.Tensor{"a": torch.Zeros(2), "b": torch.Zeros(2)}
+
+func add(s *state, x *torch.Tensor) *torch.Tensor {
+	sums["b"].Add_(x)
+	s.of[7].Mul_(2)
+	return x.Mul(2)
+}
+
+func main() {
+	fast := torch.Compile(add)
+	s := &state{map[int]*torch.Tensor{7: torch.Ones(2)}}
+	others := map[int]int{}
+	done := make(chan bool)
+	go func() {
+		for i := range 1000 {
+			others[i%10]++
+		}
+		close(done)
+	}()
+	for range 3 {
+		torch.NoGrad(func() { fmt.Println(fast(s, torch.Ones(2))) })
+	}
+	<-done
+	fmt.Println(sums["b"])
+}
+`
+
+// Tensors in maps count as written.
+func TestTryComparesMaps(t *testing.T) {
+	l := tried(t, t.TempDir(), ExitFound, "--only", "backend=eager", program(t, mapped))
+	c := l.Trials[len(l.Trials)-1].Compared
+	if c == nil || !c.Equal || c.Written != 6 {
+		t.Errorf("%+v", c)
+	}
+}
+
 // A break that a patch removes is proven, with the size marked more so; the user's file is
 // as it was; the diff applies, and then there is no break.
 func TestTryAll(t *testing.T) {

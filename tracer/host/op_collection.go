@@ -109,6 +109,22 @@ func ReadsMap(in *Interp, m, who unsafe.Pointer) mapuse.Use {
 	return u
 }
 
+// ReadMap has read look at the map at m while no code of the program writes it; it returns false where
+// another goroutine does.
+func ReadMap(in *Interp, m unsafe.Pointer, read func()) bool {
+	if !in.parallel.Load() {
+		read()
+		return true
+	}
+	var who byte
+	u, ok := in.maps.Read(m, unsafe.Pointer(&who))
+	if ok {
+		defer u.End()
+		read()
+	}
+	return ok
+}
+
 // rangesMap is ReadsMap of a range over a map.
 func rangesMap(in *Interp, m, who unsafe.Pointer) mapuse.Use {
 	if !in.parallel.Load() {

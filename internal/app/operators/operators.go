@@ -37,6 +37,7 @@ type Noter struct {
 	begun int          // calls
 	call  int          // that is noted, 0: none
 	th    *host.Thread // that makes it
+	base  *host.Thread // its goroutine's
 	inner bool         // an operator runs: what it is made of is not noted
 	graph bool         // a graph runs
 	wait  []*results.Operator
@@ -71,7 +72,7 @@ func (n *Noter) begin(th *host.Thread, reached []*torch.Tensor) {
 	if n.begun < n.of.From || n.begun > n.of.To {
 		return
 	}
-	n.call, n.th, n.inner, n.wait = n.begun, th, false, nil
+	n.call, n.th, n.base, n.inner, n.wait = n.begun, th, host.ThreadOf(n.in), false, nil
 	n.out.Write(results.OperatorLine{Call: n.call, Known: digests(reached)})
 	n.on.Store(true)
 }
@@ -94,7 +95,7 @@ func (n *Noter) Ended(list []tracer.Leaf) {
 
 // operator is called before an operator runs.
 func (n *Noter) operator(row *ops.Op, args []ops.Arg) func(outs []torch.Value) {
-	if !n.on.Load() || !n.graph && host.ThreadOf(n.in) != n.th || n.inner {
+	if !n.on.Load() || !n.graph && host.ThreadOf(n.in) != n.base || n.inner {
 		return nil
 	}
 	tensors := tensorsOf(args)
