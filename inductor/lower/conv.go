@@ -154,10 +154,39 @@ func (s *convShape) flatten() {
 	}
 }
 
+// matrix is a convolution of one pixel whose window is the whole image, as in
+// squeeze-and-excitation: a product of matrices whose weight is the right one. False where
+// windows are no runs of numbers.
+func (s *convShape) matrix(out *tensor) (x, w, prod *tensor, ok bool) {
+	c := s.info
+	step := c.Stride
+	switch {
+	case s.groups != 1 || s.outH*c.OutW != 1 || c.PadH+c.PadW != 0 || c.KH != c.Height || c.KW != c.Width:
+		return nil, nil, nil, false
+	case c.KH*c.KW == 1:
+		step = c.ChanStride
+	case c.KH > 1 && c.RowStride != c.KW*step || s.inPer > 1 && c.ChanStride != c.KH*c.KW*step:
+		return nil, nil, nil, false
+	}
+	k, rows, n := sym.Const(s.inPer*c.KH*c.KW), sym.Const(s.rows), s.x.shape[0]
+	x = &tensor{buf: s.x.buf, dtype: s.x.dtype, shape: []sym.Int{n, k}, stride: []sym.Int{s.x.stride[0], sym.Const(step)}, off: s.x.off}
+	w = &tensor{
+		buf: s.w.buf, dtype: s.w.dtype, shape: []sym.Int{k, rows},
+		stride: []sym.Int{sym.Const(s.wInner), sym.Const(s.wOut)}, off: s.w.off,
+	}
+	prod = &tensor{buf: out.buf, dtype: out.dtype, shape: []sym.Int{n, rows}, stride: out.stride[:2], off: out.off}
+	return x, w, prod, true
+}
+
 // convProduct makes the template node; its batch loops are the image's number
 // and, where there are several, the group.
 func (c *call) convProduct(s *convShape, out *tensor) {
-	x, w := c.real(s.x), c.real(s.w)
+	s.x, s.w = c.real(s.x), c.real(s.w)
+	if x, w, prod, ok := s.matrix(out); ok {
+		c.product(x, w, prod)
+		return
+	}
+	x, w := s.x, s.w
 	cols := s.outH * s.info.OutW
 	k := s.inPer * s.info.KH * s.info.KW
 	n := sym.Const

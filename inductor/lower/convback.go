@@ -210,7 +210,7 @@ func (g *convGrad) phase(out *tensor, h, w phase) {
 	s.info = &ir.ConvInfo{
 		Height: size[1], Width: size[2], ChanStride: size[3], RowStride: size[4], Stride: size[5],
 		KH: h.taps, KW: w.taps, StepH: 1, StepW: 1, PadH: h.before, PadW: w.before,
-		DilH: h.dilation, DilW: w.dilation, OutW: w.count,
+		DilH: h.dilation, DilW: w.dilation, OutW: w.count, Block: 1, Lanes: 1,
 	}
 	if s.outH == size[1] && w.count == size[2] { // else positions beyond dY are to be zero
 		s.flatten()
