@@ -195,12 +195,48 @@ func (p *parts) runnable(pure *graph.Graph, fw, bw Runnable) Runnable {
 			res = append(res, t)
 		}
 		versions := versionsOf(saved)
+		var kept map[*torch.Storage]bool
 		torch.WithCompiledBackward("CompiledFunctionBackward", ins, res, func(ds []*torch.Tensor) []*torch.Tensor {
 			p.check(saved, versions)
-			return p.gradients(bw, saved, res, ds)
-		}, p.rerun(pure, in, ins))
+			grads := p.gradients(bw, saved, res, ds)
+			kept = apart(grads, saved, ds)
+			return grads
+		}, p.rerun(pure, in, ins), func() { releaseSaved(saved, kept) })
 		return outs
 	}
+}
+
+// releaseSaved gives back what the forward graph made for the backward graph alone, but for what
+// became a gradient: waiting for the collector, it would lie in memory beside the next step's.
+func releaseSaved(saved []torch.Value, kept map[*torch.Storage]bool) {
+	for _, v := range saved {
+		if t, ok := v.(*torch.Tensor); ok && !kept[t.Storage()] {
+			torch.Release(t)
+		}
+	}
+}
+
+// apart makes gradients that are saved values or tangents tensors of their own over the same
+// memory, which no leaf may keep and no one give back, and returns these memories.
+func apart(grads []*torch.Tensor, saved []torch.Value, ds []*torch.Tensor) map[*torch.Storage]bool {
+	given, shared := map[*torch.Storage]bool{}, map[*torch.Storage]bool{}
+	for _, v := range saved {
+		if t, ok := v.(*torch.Tensor); ok {
+			given[t.Storage()] = true
+		}
+	}
+	for _, d := range ds {
+		if d != nil {
+			given[d.Storage()] = true
+		}
+	}
+	for i, g := range grads {
+		if g != nil && given[g.Storage()] {
+			shared[g.Storage()] = true
+			grads[i] = g.Detach()
+		}
+	}
+	return shared
 }
 
 // protect copies saved arguments that change after the forward graph.

@@ -28,6 +28,7 @@ type executable struct {
 	frames sync.Pool
 	static []shape // [] /* buffer */ sizes that are known; nil sizes where dynamic
 	outs   []shape // [] /* output */ the same of results
+	alone  []bool  // [] /* output */ the only result of its memory
 	packed atomic.Pointer[packedSet]
 	pack   sync.Mutex
 	prof   *profile
@@ -63,7 +64,7 @@ type home struct {
 }
 
 func newExecutable(p *inductor.Program) *executable {
-	x := &executable{prog: p, static: make([]shape, len(p.Buffers)), prof: newProfile(p)}
+	x := &executable{prog: p, static: make([]shape, len(p.Buffers)), prof: newProfile(p), alone: aloneIn(p)}
 	for i := range p.Buffers {
 		b := &p.Buffers[i]
 		x.static[i] = staticLayout(b.Span, b.DType, b.Shape, b.Stride)
@@ -371,7 +372,27 @@ func (f *frame) output(i int, in []torch.Value) torch.Value {
 	if k := f.wholeInput(o); k >= 0 {
 		return in[k]
 	}
-	return f.view(o.Buffer, f.ints(o.Shape), f.ints(o.Stride), int(f.eval(o.Offset)))
+	h, make := f.bufs[o.Buffer], torch.FromStorage
+	if f.x.alone[i] {
+		make = torch.FromFresh
+	}
+	return make(h.st, f.x.prog.Buffers[o.Buffer].DType, f.ints(o.Shape), f.ints(o.Stride), h.off+int(f.eval(o.Offset)))
+}
+
+// aloneIn says of each result whether it is the only one of a buffer that is made for results.
+func aloneIn(p *inductor.Program) []bool {
+	count := make([]int, len(p.Buffers))
+	for i := range p.Outputs {
+		if b := p.Outputs[i].Buffer; b >= 0 {
+			count[b]++
+		}
+	}
+	out := make([]bool, len(p.Outputs))
+	for i := range out {
+		b := p.Outputs[i].Buffer
+		out[i] = b >= 0 && count[b] == 1 && p.Buffers[b].Role == plan.RoleOutput
+	}
+	return out
 }
 
 // wholeInput returns the input that an output simply is, -1 for none.

@@ -330,9 +330,7 @@ func (p *pass) leaf(e edge, g *Tensor) {
 
 // addTo adds g to the gradient of a leaf.
 func (p *pass) addTo(t, g *Tensor) {
-	if afterBackward.Load() != nil && !slices.Contains(p.told, t) {
-		p.told = append(p.told, t)
-	}
+	p.tell(t)
 	switch {
 	case t.grad == nil && p.tape:
 		t.grad = g
@@ -373,6 +371,7 @@ func (p *pass) run() {
 		if w := gradWatch.Load(); w != nil {
 			watched = (*w)(fn.name, grads)
 		}
+		made := fn.done != nil && watched == nil // by compiled code, and nobody looks on
 		ins := fn.run(grads, p.tape)
 		if watched != nil {
 			watched(ins)
@@ -381,10 +380,36 @@ func (p *pass) run() {
 			fn.free()
 		}
 		for i, g := range ins {
-			if i < len(fn.edges) {
+			if i < len(fn.edges) && !(made && p.keep(fn.edges[i], g)) {
 				p.send(fn.edges[i], g)
 			}
+			if g != nil {
+				g.fresh = false // from now on others may know it
+			}
 		}
+	}
+}
+
+// keep makes g, which the node that ran last has computed, the gradient of a leaf as it is, where
+// nobody else can have it: a copy would be a pass over memory for each parameter.
+func (p *pass) keep(e edge, g *Tensor) bool {
+	if g == nil || !g.fresh || e.leaf == nil || e.leaf.grad != nil || p.tape || p.want != nil || len(e.leaf.hooks) > 0 {
+		return false
+	}
+	t, m := e.leaf, e.leaf.TensorMeta()
+	if g.array.DType != t.array.DType || g.array.Device != t.array.Device || g.array.Offset != 0 ||
+		!slices.Equal(g.array.Shape, t.array.Shape) || !sym.AllSame(sym.Consts(g.array.Stride), ops.LikeStrides(m)) {
+		return false
+	}
+	p.tell(t)
+	t.grad = g
+	return true
+}
+
+// tell notes that a leaf got a gradient, for who asked by OnBackward.
+func (p *pass) tell(t *Tensor) {
+	if afterBackward.Load() != nil && !slices.Contains(p.told, t) {
+		p.told = append(p.told, t)
 	}
 }
 

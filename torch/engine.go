@@ -110,6 +110,23 @@ func FromStorage(st *Storage, d DType, shape, stride []int, offset int) *Tensor 
 	return &Tensor{array: strided.Array{Storage: st.memory(), DType: d, Device: ops.CPU, Shape: shape, Stride: stride, Offset: offset}}
 }
 
+// FromFresh is FromStorage for a result that is the only tensor of its memory and goes to the
+// caller alone: a gradient that a leaf may keep as it is, or memory that Release may give back.
+func FromFresh(st *Storage, d DType, shape, stride []int, offset int) *Tensor {
+	t := FromStorage(st, d, shape, stride, offset)
+	t.fresh = st != nil
+	return t
+}
+
+// Release gives back the memory of a result of FromFresh that nobody has seen or will; of other
+// tensors it leaves the memory to the collector.
+func Release(t *Tensor) {
+	if t.fresh && t.fn == nil {
+		t.fresh = false
+		t.array.Storage.Release()
+	}
+}
+
 // Renew makes t what FromStorage(st, d, shape, stride, offset) would return: the
 // result of another run in the same memory, whose old content is gone.
 func Renew(t *Tensor, st *Storage, d DType, shape, stride []int, offset int) {

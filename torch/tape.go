@@ -30,6 +30,7 @@ type gradFn struct {
 	// release frees the tensors that run saved; where it is nil, run as a whole
 	// is freed.
 	release func()
+	done    func() // called when run has been freed; nil for nothing
 
 	hooks map[int][]*hook   // by result
 	kept  map[int][]*Tensor // results that keep their gradient
@@ -147,6 +148,10 @@ func (fn *gradFn) free() {
 		return
 	}
 	fn.run = func([]*Tensor, bool) []*Tensor { panic(freedError()) }
+	if fn.done != nil {
+		fn.done()
+		fn.done = nil
+	}
 }
 
 // derivative is the derivative rule of one call with what it reads.
@@ -249,9 +254,10 @@ func WithBackward(name string, inputs, outs []*Tensor, backward func(grads []*Te
 // WithCompiledBackward is WithBackward for a backward pass that leaves nothing on
 // the tape. Where it is to be differentiated again the gradients come from again,
 // which computes them with operators; it returns nil where it cannot, and then who
-// differentiates them is refused.
-func WithCompiledBackward(name string, inputs, outs []*Tensor, backward, again func(grads []*Tensor) []*Tensor) {
-	withBackward(name, inputs, outs, func(grads []*Tensor, tape bool) []*Tensor {
+// differentiates them is refused. done is called when the pass that ran has freed what backward
+// needs: it will not run again.
+func WithCompiledBackward(name string, inputs, outs []*Tensor, backward, again func(grads []*Tensor) []*Tensor, done func()) {
+	fn := withBackward(name, inputs, outs, func(grads []*Tensor, tape bool) []*Tensor {
 		if !tape {
 			return backward(grads)
 		}
@@ -267,9 +273,13 @@ func WithCompiledBackward(name string, inputs, outs []*Tensor, backward, again f
 		})
 		return ds
 	})
+	if fn != nil {
+		fn.done = done
+	}
 }
 
-func withBackward(name string, inputs, outs []*Tensor, backward func(grads []*Tensor, tape bool) []*Tensor) {
+// withBackward returns the node, nil where no gradient is wanted.
+func withBackward(name string, inputs, outs []*Tensor, backward func(grads []*Tensor, tape bool) []*Tensor) *gradFn {
 	edges := make([]edge, len(inputs))
 	any := false
 	for i, t := range inputs {
@@ -279,7 +289,7 @@ func withBackward(name string, inputs, outs []*Tensor, backward func(grads []*Te
 		}
 	}
 	if !any || !GradEnabled() {
-		return
+		return nil
 	}
 	fn := newNode(name, len(outs), edges, func(grads []*Tensor, tape bool) []*Tensor {
 		out := backward(grads, tape)
@@ -296,4 +306,5 @@ func withBackward(name string, inputs, outs []*Tensor, backward func(grads []*Te
 			o.meta.Store(nil)
 		}
 	}
+	return fn
 }

@@ -59,6 +59,8 @@ type Tensor struct {
 	seen     uint64
 	viewMeta viewMeta
 	hooks    []*hook
+	// fresh says that nothing else refers to the memory: see FromFresh.
+	fresh bool
 	// keepGrad asks Backward to store the gradient of a tensor that is no leaf.
 	keepGrad bool
 

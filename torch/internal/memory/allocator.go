@@ -68,7 +68,7 @@ func (s *Storage) allocate(n int) {
 	}
 	block := blocks.get(sizeClass(n))
 	s.data = block[:n:n]
-	runtime.AddCleanup(s, blocks.retire, block)
+	s.returns = runtime.AddCleanup(s, blocks.retire, block)
 }
 
 // Grow makes s n bytes large, the new ones zero. Its old memory stays until s

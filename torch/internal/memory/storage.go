@@ -1,6 +1,10 @@
 package memory
 
-import "sync/atomic"
+import (
+	"runtime"
+	"sync/atomic"
+	"unsafe"
+)
 
 // This file is the memory that tensors share.
 
@@ -10,10 +14,23 @@ type Storage struct {
 	data    []byte // nil on the meta device
 	size    int    // bytes
 	version atomic.Uint64
+	returns runtime.Cleanup // of a block of the allocator
 }
 
 // Bytes returns the memory (torch.Storage.Bytes).
 func (s *Storage) Bytes() []byte { return s.data }
+
+// Release gives the memory back at once, not when the collector finds s dead. Nobody may read or
+// write it any more: s is empty from then on.
+func (s *Storage) Release() {
+	if s.returns == (runtime.Cleanup{}) {
+		return
+	}
+	s.returns.Stop()
+	block := unsafe.Slice(unsafe.SliceData(s.data), sizeClass(s.size))
+	s.returns, s.data, s.size = runtime.Cleanup{}, nil, 0
+	blocks.retire(block)
+}
 
 // Version counts the in-place changes.
 func (s *Storage) Version() uint64 { return s.version.Load() }

@@ -1889,6 +1889,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*[]byte)(r) = f(*(*func(r rune) rune)(a[0]), *(*[]byte)(a[1]))
 		}
+	case func(func(row *p_tcdbg_ops.Op, args []p_tcdbg_ops.Arg) func(outs []p_tcdbg_torch.Value)):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f(*(*func(row *p_tcdbg_ops.Op, args []p_tcdbg_ops.Arg) func(outs []p_tcdbg_torch.Value))(a[0]))
+		}
 	case func(func(x float64) float64) p_tcdbg_torch.Option:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*p_tcdbg_torch.Option)(r) = f(*(*func(x float64) float64)(a[0]))
@@ -2197,9 +2201,9 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			f(*(*string)(a[0]), *(*[]*p_tcdbg_torch.Tensor)(a[1]), *(*[]*p_tcdbg_torch.Tensor)(a[2]), *(*func(grads []*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor)(a[3]))
 		}
-	case func(string, []*p_tcdbg_torch.Tensor, []*p_tcdbg_torch.Tensor, func(grads []*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor, func(grads []*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor):
+	case func(string, []*p_tcdbg_torch.Tensor, []*p_tcdbg_torch.Tensor, func(grads []*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor, func(grads []*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor, func()):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
-			f(*(*string)(a[0]), *(*[]*p_tcdbg_torch.Tensor)(a[1]), *(*[]*p_tcdbg_torch.Tensor)(a[2]), *(*func(grads []*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor)(a[3]), *(*func(grads []*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor)(a[4]))
+			f(*(*string)(a[0]), *(*[]*p_tcdbg_torch.Tensor)(a[1]), *(*[]*p_tcdbg_torch.Tensor)(a[2]), *(*func(grads []*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor)(a[3]), *(*func(grads []*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor)(a[4]), *(*func())(a[5]))
 		}
 	case func(string, []p_tcdbg_torch.Option, ...any) (*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
