@@ -73,7 +73,7 @@ func (c *comparison) drifts(p, q *Leaf, x, y io.ReaderAt) error {
 }
 
 // steps reports whether a call writes what collects gradients, as an optimizer does. Rounding alone
-// moves a parameter by a whole step where its gradient is zero but for rounding.
+// moves a parameter by a whole step where its gradient is zero but for rounding: docs/trials.md.
 func (c *Call) steps() bool {
 	return slices.ContainsFunc(c.State, func(l Leaf) bool { return l.Param && l.Wrote })
 }
