@@ -1,10 +1,14 @@
 package backends
 
 import (
+	"strings"
 	"testing"
 
+	"tcdbg/graph"
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
+	"tcdbg/torch"
+	"tcdbg/tracer"
 )
 
 // This file tests regions whose images have channels side by side.
@@ -38,4 +42,53 @@ func TestBlocks(t *testing.T) {
 		g, out := blockNet(t, channels)
 		everywhere(t, g.outputs(out...), g.in, 1e-3)
 	}
+}
+
+// TestBlocksOfDynamicBatch: one program with a region serves every batch.
+func TestBlocksOfDynamicBatch(t *testing.T) {
+	g := newDynamicGraph(2, 9)
+	x := g.input(false, g.s0, sym.C(3), sym.C(9), sym.C(8))
+	v, w := g.input(true, sym.C(16), sym.C(3), sym.C(3), sym.C(3)), g.input(true, sym.C(5), sym.C(16), sym.C(3), sym.C(3))
+	conv := func(x, w ops.Value) ops.Value {
+		return g.Emit(ops.Convolution, x, w, nil, ints(1, 1), ints(1, 1), ints(1, 1), false, ints(0, 0), sym.C(1))
+	}
+	g.G.SetOutput([]ops.Arg{conv(g.Emit(ops.Hardswish, conv(x, v)), w)})
+	m := graph.NewModule(g.G)
+	if p := programOf(t, m, false, true, true); !strings.Contains(p.IR, "block=8") {
+		t.Errorf("no image in blocks:\n%s", p.IR)
+	}
+	for _, lanes := range widthsOf(t) {
+		run, err := inductorAt(t, lanes).Compile(&tracer.Request{Module: m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, batch := range []int{2, 1, 5} {
+			in := []torch.Value{
+				filled(ops.Float32, batch, batch, 3, 9, 8), filled(ops.Float32, 3, 16, 3, 3, 3), filled(ops.Float32, 4, 5, 16, 3, 3),
+			}
+			if err := sameValues(run(in), m.Run(in), 1e-4); err != nil {
+				t.Errorf("%d lanes, batch %d: %v", lanes, batch, err)
+			}
+		}
+	}
+}
+
+// TestBlocksAndGradients: regions beside the gradients of their convolutions.
+func TestBlocksAndGradients(t *testing.T) {
+	g := newTestGraph("gradients")
+	x, dy := g.input(filled(ops.Float32, 1, 2, 16, 9, 8)), g.input(filled(ops.Float32, 2, 2, 24, 5, 4))
+	v, w := g.input(filled(ops.Float32, 3, 32, 16, 3, 3)), g.input(filled(ops.Float32, 4, 24, 32, 3, 3))
+	conv := func(x, w ops.Value, stride int) ops.Value {
+		return g.Emit(ops.Convolution, x, w, nil, ints(stride, stride), ints(1, 1), ints(1, 1), false, ints(0, 0), sym.C(1))
+	}
+	back := func(dy, x, w ops.Value, stride int) []ops.Value {
+		return g.EmitN(ops.ConvolutionBackward, dy, x, w, ints(stride, stride), ints(1, 1), ints(1, 1), false, ints(0, 0), sym.C(1),
+			[]bool{true, true})
+	}
+	a := conv(x, v, 1)
+	h := g.Emit(ops.Relu, a)
+	y := conv(h, w, 2)
+	d := back(dy, h, w, 2)
+	e := back(g.Emit(ops.Mul, d[0], g.Emit(ops.Gt, a, 0.0)), x, v, 1)
+	everywhere(t, g.outputs(y, d[1], e[0], e[1]), g.in, 1e-3)
 }

@@ -40,8 +40,8 @@ func (e template) epilogue() {
 	e.open("void %s(void *const *B, const i64 *S, const float *T, i64 ldt, i64 b, i64 m0, i64 n0, i64 m, i64 n)", k.Name)
 	e.pointers()
 	rows := mm.Outer[len(mm.Outer)-2]
-	if e.steady(rows) {
-		e.pixelRows(rows)
+	if walked := e.pixelLoops(rows); walked > 0 {
+		e.pixelRows(rows, walked)
 	} else {
 		e.open("for (i64 q = 0; q < m; q++)")
 		e.p("const i64 row = b * %s + m0 + q;", e.size(rows))
@@ -57,46 +57,74 @@ func (e template) epilogue() {
 	e.describe(mm)
 }
 
-// steady reports whether the rows of a tile are those of a convolution's pixels, of which
-// one loop walks all: the loops around it stand still.
-func (e template) steady(rows sym.Int) bool {
+// pixelLoops is how many loops walk the rows of a tile that are a convolution's pixels, one
+// or, where rows of the image are longer in memory, two: those around them stand still. 0
+// where no such loops do.
+func (e template) pixelLoops(rows sym.Int) int {
 	conv := e.k.Steps[0].Node.MM.Conv
-	if conv == nil || conv.Lanes <= 1 || e.k.Vec == 0 {
-		return false
+	if conv == nil || conv.Lanes <= 1 {
+		return 0
 	}
-	return sym.Is(sym.Mod(e.k.Loops[e.k.Vec-1].Size, rows), 0)
+	all := sym.Const(1)
+	for walked := 1; walked <= min(2, e.k.Vec); walked++ {
+		all = sym.Mul(all, e.k.Loops[e.k.Vec-walked].Size)
+		if sym.Is(sym.Mod(all, rows), 0) {
+			return walked
+		}
+	}
+	return 0
 }
 
-// pixelRows is the loop over a tile whose rows are pixels and whose columns are a block of
-// channels: what belongs to channels is loaded before it.
-func (e template) pixelRows(rows sym.Int) {
-	k, pixel := e.k, e.k.Vec-1
+// pixelRows is the loop over a tile whose rows are pixels, walked by one or two loops, and
+// whose columns are a block of channels: what belongs to channels is loaded before it.
+func (e template) pixelRows(rows sym.Int, walked int) {
+	k, first := e.k, e.k.Vec-walked
 	e.p("const i64 row = b * %s + m0;", e.size(rows))
-	first := "row"
-	if pixel > 0 {
-		size := e.size(k.Loops[pixel].Size)
-		e.p("const i64 around = row / %s, first = row %% %s;", size, size)
-		e.decode("around", pixel)
-		first = "first"
+	rest, next := "row", ""
+	for loop := k.Vec - 1; loop >= first; loop-- {
+		name, size := e.names[loop], e.size(k.Loops[loop].Size)
+		if loop == 0 {
+			e.p("i64 %s = %s;", name, rest)
+		} else {
+			e.p("i64 %s = %s %% %s;", name, rest, size)
+			e.p("const i64 o%d = %s / %s;", loop, rest, size)
+			rest = fmt.Sprintf("o%d", loop)
+		}
+		if loop == k.Vec-1 {
+			next = name + "++"
+		} else {
+			last := e.names[k.Vec-1]
+			next = fmt.Sprintf("if (++%s == %s) %s = 0, %s++", last, e.size(k.Loops[k.Vec-1].Size), last, name)
+		}
+	}
+	if first > 0 {
+		e.decode(rest, first)
 	}
 	e.p("const i64 %s = n0;", e.names[k.Vec])
-	lanes := e.lanes
-	if n, ok := k.Loops[k.Vec].Size.IsConst(); !ok || n != int64(lanes) {
+	still := func(v *ir.Value) bool {
+		for loop := first; loop < k.Vec; loop++ {
+			if v.Index.Uses(loop) {
+				return false
+			}
+		}
+		return true
+	}
+	n, ok := k.Loops[k.Vec].Size.IsConst()
+	if !ok || n != int64(e.lanes) { // a block wider than a vector
 		e.open("for (i64 q = 0; q < m; q++)")
-		e.p("const i64 %s = %s + q;", e.names[pixel], first)
 		e.blockColumns()
+		e.p("%s;", next)
 		e.close()
 		return
 	}
-	still := func(v *ir.Value) bool { return !v.Index.Uses(pixel) }
 	e.copies = "_0"
 	for i := range k.Steps[1:] {
-		e.tileItem(i+1, lanes, still)
+		e.tileItem(i+1, e.lanes, still)
 	}
 	e.copies = ""
 	e.open("for (i64 q = 0; q < m; q++)")
-	e.p("const i64 %s = %s + q;", e.names[pixel], first)
-	e.tile(lanes, "_0", func(v *ir.Value) bool { return !still(v) })
+	e.tile(e.lanes, "_0", func(v *ir.Value) bool { return !still(v) })
+	e.p("%s;", next)
 	e.close()
 }
 
