@@ -1,10 +1,12 @@
 package backends
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"tcdbg/graph"
+	"tcdbg/internal/test"
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
 	"tcdbg/torch"
@@ -70,6 +72,24 @@ func TestBlocksOfDynamicBatch(t *testing.T) {
 				t.Errorf("%d lanes, batch %d: %v", lanes, batch, err)
 			}
 		}
+	}
+}
+
+// TestWinogradOfBlocks: odd sizes, tiles beyond the image, no padding and more than the kernel
+// reaches, several tasks of an image, results in blocks and in planes.
+func TestWinogradOfBlocks(t *testing.T) {
+	for _, c := range test.Some(t, 3, [][5]int{
+		{13, 9, 1, 48, 32}, {7, 7, 1, 64, 40}, {21, 40, 0, 32, 33}, {11, 12, 2, 96, 64}, {30, 61, 1, 32, 48}, {8, 6, 1, 128, 64},
+	}) {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			height, width, pad, channels, last := c[0], c[1], c[2], c[3], c[4]
+			g := &modelGraph{testGraph: newTestGraph("winograd")}
+			x := g.conv(g.input(filled(ops.Float32, 1, 2, 3, height, width)), 3, channels, 1, 1, 1)
+			w := g.small(last, channels, 3, 3)
+			y := g.Emit(ops.Convolution, x, w, nil, ints(1, 1), ints(pad, pad), ints(1, 1), false, ints(0, 0), sym.C(1))
+			z := g.Emit(ops.Relu, y)
+			everywhere(t, g.outputs(g.Emit(ops.AdaptiveAvgPool2d, z, ints(1, 1)), g.conv(z, last, 3, 1, 1, 1)), g.in, 1e-3)
+		})
 	}
 }
 

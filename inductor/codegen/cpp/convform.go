@@ -45,16 +45,22 @@ func ChooseConv(lanes int, channels, k, pixels int64, c *ir.ConvInfo) plan.ConvF
 // What Winograd's form needs to pay: channels on both sides, over which the cost of
 // transforming tiles is shared, and tiles that share the filters, of which 16 numbers come
 // from memory instead of 9.
+// In blocks of channels tiles are turned without shuffles, and pay for smaller images.
 const (
 	leastChannels = 32
 	leastPixels   = 128
+	leastInBlocks = 36
 )
 
 // winogradPays reports whether a convolution is one of 3 x 3 that Winograd's products
 // compute faster.
 func winogradPays(lanes int, channels, k, pixels int64, c *ir.ConvInfo) bool {
+	least := int64(leastPixels)
+	if c.Block > 1 && c.Block%int64(lanes) == 0 {
+		least = leastInBlocks
+	}
 	dense := c.KH == 3 && c.KW == 3 && c.StepH == 1 && c.StepW == 1 && c.DilH == 1 && c.DilW == 1
-	return dense && int64(lanes) >= PanelRows(lanes) && channels >= leastChannels && k/9 >= leastChannels && pixels >= leastPixels
+	return dense && int64(lanes) >= PanelRows(lanes) && channels >= leastChannels && k/9 >= leastChannels && pixels >= least
 }
 
 // fewChannels is up to how many channels of an image, as a first layer's, windows are read
