@@ -132,10 +132,14 @@ var pure = pass.NewTable("aot pure",
 	rewrite("cse", "compute equal pure values once",
 		func(g *pureGraph) int { return cse(g.Graph) },
 		pass.Need{Pass: "decompose", Why: "equal parts of different operators show when both are core operators"}),
+	rewrite("scatter_into_sum", "add what is scattered into zeros straight into the sum that it becomes part of",
+		func(g *pureGraph) int { return scatterIntoSum(g.Graph) },
+		pass.Need{Pass: "decompose", Why: "the gradient of an embedding is such a scatter only then"}),
 	rewrite("dead_code", "drop values that nobody reads",
 		func(g *pureGraph) int { return g.EliminateDead() },
 		pass.Need{Pass: "decompose", Why: "a decomposition may leave results that nobody reads"},
-		pass.Need{Pass: "cse", Why: "of equal values the first keeps its name, read or not"}),
+		pass.Need{Pass: "cse", Why: "of equal values the first keeps its name, read or not"},
+		pass.Need{Pass: "scatter_into_sum", Why: "the zeros that were scattered into are no longer read"}),
 )
 
 // rewrite is a row that rewrites a graph in place.
