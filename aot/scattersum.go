@@ -1,6 +1,8 @@
 package aot
 
 import (
+	"slices"
+
 	"tcdbg/graph"
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
@@ -17,58 +19,57 @@ import (
 func scatterIntoSum(g *graph.Graph) int {
 	count := 0
 	for _, n := range g.Nodes() {
-		if n.Op != ops.Add || ops.NumberOf(argOf(n, "alpha", 1.0)) != 1 {
+		if n.Op != ops.Add {
 			continue
 		}
-		for i := range 2 {
-			part, ok := n.Args[i].(*graph.Node)
-			rest, ok2 := n.Args[1-i].(*graph.Node)
-			if !ok || !ok2 || !scattersIntoZeros(part) || part.NumUsers() != 1 || !sameLayout(rest, n) || !sameLayout(part, n) {
-				continue
-			}
-			args := append([]ops.Arg{rest}, part.Args[1:]...)
-			m := g.Insert(&graph.Node{Name: part.Name, Kind: graph.CallFunction, Op: part.Op, Args: args, Meta: n.Meta, Stack: part.Stack}, n)
-			n.ReplaceUses(m)
-			g.Erase(n)
-			g.Erase(part)
-			count++
-			break
+		a := ops.In[ops.AddArgs](&ops.Call{Op: n.OpRow(), Args: n.Args})
+		x, ok := a.Self.Arg.(*graph.Node)
+		y, ok2 := a.Other.Arg.(*graph.Node)
+		if !ok || !ok2 || a.Alpha.Arg != nil && a.Alpha.Float() != 1 || !sameLayout(x, n) || !sameLayout(y, n) {
+			continue
 		}
+		if scattersIntoZeros(x) {
+			x, y = y, x
+		} else if !scattersIntoZeros(y) {
+			continue
+		}
+		into := slices.Clone(y.Args)
+		into[0] = x
+		m := g.Insert(&graph.Node{Name: y.Name, Kind: graph.CallFunction, Op: y.Op, Args: into, Meta: n.Meta, Stack: y.Stack}, n)
+		n.ReplaceUses(m)
+		g.Erase(n)
+		g.Erase(y)
+		count++
 	}
 	return count
 }
 
-// scattersIntoZeros reports an index_add or scatter_add whose first argument is zero everywhere.
+// scattersIntoZeros reports an index_add or scatter_add into zeros that has one reader.
 func scattersIntoZeros(n *graph.Node) bool {
-	if n.Op != ops.IndexAdd && n.Op != ops.ScatterAdd {
+	if n.Op != ops.IndexAdd && n.Op != ops.ScatterAdd || n.NumUsers() != 1 {
 		return false
 	}
-	zeros, ok := n.Args[0].(*graph.Node)
+	zeros, ok := ops.In[ops.SelfArgs](&ops.Call{Op: n.OpRow(), Args: n.Args}).Self.Arg.(*graph.Node)
 	if !ok {
 		return false
 	}
+	var fill ops.Arg
+	call := &ops.Call{Op: zeros.OpRow(), Args: zeros.Args}
 	switch zeros.Op {
 	case ops.Zeros, ops.ZerosLike:
 		return true
-	case ops.Full, ops.FullLike:
-		switch v := argOf(zeros, "fill_value", nil).(type) {
-		case float64, bool:
-			return ops.NumberOf(v) == 0
-		case sym.Int:
-			return sym.Is(v, 0)
-		}
+	case ops.Full:
+		fill = ops.In[ops.FullArgs](call).FillValue.Arg
+	case ops.FullLike:
+		fill = ops.In[ops.FullLikeArgs](call).FillValue.Arg
+	}
+	switch v := fill.(type) {
+	case float64, bool:
+		return ops.NumberOf(v) == 0
+	case sym.Int:
+		return sym.Is(v, 0)
 	}
 	return false
-}
-
-// argOf is the argument bound to the named parameter, def where it was left out.
-func argOf(n *graph.Node, name string, def ops.Arg) ops.Arg {
-	for i, p := range n.OpRow().Params() {
-		if p.Name == name && i < len(n.Args) && n.Args[i] != nil {
-			return n.Args[i]
-		}
-	}
-	return def
 }
 
 // sameLayout reports tensors of one type and shape, laid out the same way.
