@@ -12,7 +12,8 @@ import (
 )
 
 // This file is screen #, Numerics: which compiled graphs compute what eager execution does? Its
-// rows are graphs, those that differ first, and what two further runs say of the capture.
+// rows are graphs, those that differ first, and what two further runs say of the capture, which
+// comes before them where it differs: it is the first stage.
 
 // numericsScreen is the Numerics screen.
 type numericsScreen struct {
@@ -88,6 +89,9 @@ func (*numericsScreen) rows(in *input) []row {
 		name := numericsName(w)
 		return theme.L(theme.Faint, fmt.Sprintf("  "+numericsColumns+"FIRST IN", theme.Fit("GRAPH", name), "calls", "worst")).Fit(w)
 	}}}
+	if n.Capture != nil && n.Capture.Result == logs.NumericsDiffers {
+		rows = append(rows, &captureRow{n.Capture})
+	}
 	for _, result := range []string{logs.NumericsDiffers, logs.NumericsUndecided, logs.NumericsEqual, logs.NumericsNone} {
 		for _, g := range n.Graphs {
 			if g.Result == result {
@@ -95,7 +99,7 @@ func (*numericsScreen) rows(in *input) []row {
 			}
 		}
 	}
-	if n.Capture != nil {
+	if n.Capture != nil && n.Capture.Result != logs.NumericsDiffers {
 		rows = append(rows, &captureRow{n.Capture})
 	}
 	return rows
@@ -181,12 +185,15 @@ func (r *captureRow) matches(q string) bool {
 
 func (r *captureRow) draw(_ *scene, w int) theme.Line {
 	glyph, style, words := numericsMark(r.c.Result)
-	if r.c.Result != logs.NumericsEqual {
+	calls := "-" // equal ones before the first that differs are no measure
+	if r.c.Result == logs.NumericsEqual {
+		calls = fmt.Sprint(r.c.Calls)
+	} else {
 		words = numerics.CaptureText(r.c)
 	}
 	return theme.Line{
 		theme.T(style, glyph+" "),
-		{Text: fmt.Sprintf(numericsColumns, theme.Fit("capture", numericsName(w)), fmt.Sprint(r.c.Calls), "")},
+		{Text: fmt.Sprintf(numericsColumns, theme.Fit("capture", numericsName(w)), calls, "")},
 		theme.T(style&^theme.Bold, words),
 	}.Fit(w)
 }

@@ -114,3 +114,24 @@ func TestNumericsOfOtherRuns(t *testing.T) {
 		expect tcdbg check --numerics
 	`)
 }
+
+// A capture that differs is the first row, with the place where it does below it.
+func TestNumericsOfACapture(t *testing.T) {
+	f := numericsFeed()
+	line := at(41, "Captioner.Forward", "h := x.Add(x)")
+	f.report.Numerics.Capture = &logs.NumericsCapture{
+		Result: logs.NumericsDiffers, First: "call 1 of Captioner.Forward, output is 12.79, and without a compiler 12.85",
+		Fault: &logs.CaptureFault{
+			Call: 1, Captured: "mul(float32[4, 4], 1.01)", Node: "y_1", CapturedPos: &line, Eager: "cos(float32[4, 4])", EagerPos: &line,
+		},
+	}
+	d := newDriver(t, f, Options{}, 120, 40)
+	d.script(`
+		keys #
+		expect mul(float32[4, 4], 1.01)
+	`)
+	frame := d.plain()
+	if i, j := strings.Index(frame, "✗ capture"), strings.Index(frame, "Decoder.Forward   "); i < 0 || j < i {
+		t.Errorf("the capture is not first:\n%s", frame)
+	}
+}
