@@ -63,21 +63,28 @@ func dropConvertFrame(s []logs.Frame) []logs.Frame {
 	return s
 }
 
-// adopt finds the function that a resume frame goes on with.
+// adopt finds the function that a resume frame goes on with. A file has many functions of
+// one name, such as forward: the line belongs to the one that begins last before it.
 func (f *Fold) adopt(fr *explain.Frame) {
 	f.named(fr)
-	fn, _, ok := explain.ResumedFunction(fr.Name)
+	fn, line, ok := explain.ResumedFunction(fr.Name)
 	if !ok {
 		return
 	}
 	same := f.byName[nameKey{fr.ID.Rank, fr.ID.Epoch, mangled(fn)}]
+	var parent *explain.Frame
 	for i := len(same) - 1; i >= 0; i-- {
 		p := same[i]
-		if p != fr && (p.Pos.File == fr.Pos.File || p.Pos.File == "" || fr.Pos.File == "") {
-			fr.Parent = p
-			p.Resumes = append(p.Resumes, fr)
-			return
+		if p == fr || p.Pos.File != fr.Pos.File && p.Pos.File != "" && fr.Pos.File != "" || line > 0 && p.Pos.Line > line {
+			continue
 		}
+		if parent == nil || p.Pos.Line > parent.Pos.Line {
+			parent = p
+		}
+	}
+	if parent != nil {
+		fr.Parent = parent
+		parent.Resumes = append(parent.Resumes, fr)
 	}
 }
 

@@ -579,3 +579,20 @@ func TestKernelTimes(t *testing.T) {
 		rest = rest[i:]
 	}
 }
+
+// TestResumedFunctionOfItsName: of several functions of one name a part belongs to the one
+// that has its line, whichever was compiled last.
+func TestResumedFunctionOfItsName(t *testing.T) {
+	names := []string{"forward", "forward", "torch_dynamo_resume_in_forward_at_11", "torch_dynamo_resume_in_forward_at_18"}
+	r := traceOf(t, func(w *logs.Writer) {
+		for i, line := range []int{17, 7, 11, 18} {
+			w.Emit(logs.Out{
+				Kind: "dynamo_start", ID: id(i, 0),
+				Meta: map[string]any{"stack": w.Stack([]logs.Frame{{File: "/u/gnn.py", Line: line, Name: names[i]}})},
+			})
+		}
+	})
+	if outer, inner := r.Frames[0], r.Frames[1]; r.Frames[2].Parent != inner || r.Frames[3].Parent != outer {
+		t.Errorf("line 11 resumes %v, line 18 %v", r.Frames[2].Parent, r.Frames[3].Parent)
+	}
+}
