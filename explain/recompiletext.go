@@ -590,7 +590,23 @@ func comparison(s string, f *GuardFailure) bool {
 			f.Expected = strings.TrimSpace(op) + " " + PlainSource(right)
 		}
 		classify(left, right, op, f)
+		if withinBounds(left, op) && f.Source == left {
+			f.Source, f.Expected = left+op+right, ""
+		}
 		return true
+	}
+	return false
+}
+
+// withinBounds says whether what stands left of a number and its sign has a bound, too: "1 <= L['t'] <= 5".
+func withinBounds(left, op string) bool {
+	if op != " <= " && op != " < " {
+		return false
+	}
+	for _, first := range []string{" <= ", " < "} {
+		if number, rest, ok := strings.Cut(left, first); ok && IsNumber(number) && !strings.Contains(rest, " ") {
+			return true
+		}
 	}
 	return false
 }

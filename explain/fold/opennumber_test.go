@@ -65,13 +65,17 @@ func TestSettledAdviceComesLast(t *testing.T) {
 	}
 }
 
-// TestMirroredComparison reads a bound whose number is on the left.
+// TestMirroredComparison reads bounds whose number is on the left, alone and beside one on the right.
 func TestMirroredComparison(t *testing.T) {
 	for text, want := range map[string][2]string{
 		"0/1: 2 <= L['i']":  {"i", ">= 2"},
 		"0/1: 25 > L['i']":  {"i", "< 25"},
 		"0/1: L['i'] >= 2":  {"i", ">= 2"},
 		"0/1: L['i'] == 24": {"i", "24"},
+
+		"0/1: 1 <= L['i'] <= 5":           {"1 <= i <= 5", ""},
+		"0/1: -3 < L['i'] < 0.5":          {"-3 < i < 0.5", ""},
+		"0/1: 2 <= L['x'].size()[0] <= 9": {"2 <= x.size()[0] <= 9", ""},
 	} {
 		f := explain.ParseReason(text)
 		if explain.PlainSource(f.Source) != want[0] || f.Expected != want[1] {
