@@ -180,7 +180,8 @@ func RecompileFinding(rc *explain.Recompile, x *explain.TraceFacts) *advice.Find
 	if _, err := strconv.Atoi(g.Expected); err == nil && g.Kind != breaks.SizeChanged {
 		constant, known := StaysConstant(rc.Compile, g)
 		if g.Expected == "0" || g.Expected == "1" {
-			f.Baked = f.Baked || constant || !known // what the next value becomes is not told
+			f.Held = constantLater(rc.Compile, g)
+			f.Baked = f.Baked || constant || !known || f.Held // what the next value becomes is not told
 		} else {
 			f.Held = constant
 		}
@@ -261,6 +262,18 @@ func holdsConstant(fr *explain.Frame, g *explain.GuardFailure) bool {
 		}
 	}
 	return false
+}
+
+// constantLater says whether an entry made after a compile, when the number was known to change,
+// has it as a constant all the same.
+func constantLater(c *explain.Compile, g *explain.GuardFailure) bool {
+	return slices.ContainsFunc(c.Frame.Compiles, func(o *explain.Compile) bool {
+		if o.ID.Compile <= c.ID.Compile {
+			return false
+		}
+		constant, _ := StaysConstant(o, g)
+		return constant
+	})
 }
 
 // recompiledElse says whether a function was compiled again for another cause than a size,

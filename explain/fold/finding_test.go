@@ -66,6 +66,28 @@ func TestStaysConstant(t *testing.T) {
 	}
 }
 
+// TestConstantAfterZeroAndOne: where an entry that was made after a number was 0, then 1, has
+// another value of it as a constant, it is not said that nothing is to be changed.
+func TestConstantAfterZeroAndOne(t *testing.T) {
+	for last, want := range map[string]string{"calls['n'] == 2": "number-global", "calls['n'] == 1": "number-zero-one"} {
+		fr := &explain.Frame{Name: "show", Pos: logs.Pos{File: "/m/hook.py", Line: 3}}
+		for i, check := range []string{"calls['n'] == 0", "calls['n'] == 1", last} {
+			root := &explain.GuardNode{Kind: "EQUALS_MATCH", Source: "calls['n']", Text: check}
+			c := &explain.Compile{Frame: fr, Guards: &explain.GuardTree{Load: func() *explain.GuardNode { return root }}}
+			c.ID.Compile = i
+			fr.Compiles = append(fr.Compiles, c)
+		}
+		rc := &explain.Recompile{Compile: fr.Compiles[1], Failures: []explain.GuardFailure{{
+			Kind: breaks.GlobalChanged, Source: "calls['n']", Entry: "0/0", Expected: "0",
+		}}}
+		fr.Compiles[1].Recompile = rc
+		f := diagnose.RecompileFinding(rc, &explain.TraceFacts{Any: true})
+		if row, _ := advice.For(f); row.ID != want {
+			t.Errorf("then %s: row %q, want %q", last, row.ID, want)
+		}
+	}
+}
+
 // TestGuardsOfRestartedTracing: a guard that makes a size a constant holds for the attempt of
 // tracing that asked for it; what is left after a graph break started tracing over may have
 // the size open, and then marking it helps.
