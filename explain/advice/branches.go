@@ -241,7 +241,13 @@ var branches = []Row{
 		When: func(f *Finding) bool {
 			return f.Code == breaks.TensorItem && (indexKept(f.Line) || inLambda(f.Line) || f.InLoop && endsLoop(f))
 		},
-		Text: say("The number decides how the code goes on: leave this, and the loop around it, outside of the compiled function."),
+		Text: func(f *Finding) string {
+			first := "The number decides how the code goes on"
+			if indexKept(f.Line) { // what is done with the list may be known nowhere
+				first = "The number is collected in a list"
+			}
+			return first + ": leave this, and the loop around it, outside of the compiled function."
+		},
 	},
 	{
 		ID: "item-running", Kind: Break, Effect: Removes,

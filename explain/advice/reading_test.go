@@ -168,3 +168,17 @@ func TestRunningNumbers(t *testing.T) {
 		}
 	}
 }
+
+// TestCollectedNumber: of a number that goes into a list nothing is said of what it decides.
+func TestCollectedNumber(t *testing.T) {
+	for line, want := range map[string]string{
+		"out.append(t.item())":                              "The number is collected in a list: leave this",
+		"best = min(names, key=lambda n: scores[n].item())": "The number decides how the code goes on: leave this",
+	} {
+		f := Finding{Kind: Break, Code: breaks.TensorItem, Line: line}
+		row, ok := For(&f)
+		if !ok || !strings.HasPrefix(row.Text(&f), want) {
+			t.Errorf("%s: row %q, want %q", line, row.ID, want)
+		}
+	}
+}
