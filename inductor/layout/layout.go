@@ -59,6 +59,7 @@ type image struct {
 
 func (m *image) root() *image {
 	for m.class != m {
+		m.class = m.class.class // ways stay short however many are joined
 		m = m.class
 	}
 	return m
@@ -70,17 +71,20 @@ type chooser struct {
 	lanes  int64
 	images map[*ir.Buffer]*image
 	order  []*image
+	again  []*ir.Node // to be checked once more: who loses a neighbour may lose its own place
 }
 
 // Blocks chooses regions of a lowered program and rewrites them.
 func Blocks(p *ir.Program, opt Options) []*Region {
 	c := &chooser{prog: p, lanes: int64(opt.Lanes), images: map[*ir.Buffer]*image{}}
 	c.candidates()
-	for again := true; again; { // who loses a neighbour may lose its own place
-		again = false
-		for _, n := range p.Nodes {
-			again = c.check(n) || again
-		}
+	for _, n := range p.Nodes {
+		c.check(n)
+	}
+	for len(c.again) > 0 { // each image is dropped once, and sends its users here once
+		n := c.again[0]
+		c.again = c.again[1:]
+		c.check(n)
 	}
 	regions := c.regions()
 	chosen := map[*ir.Buffer]*image{}
@@ -140,10 +144,11 @@ func imageOf(b *ir.Buffer) *image {
 }
 
 // check drops the images that a node cannot walk in blocks, and joins those that it walks
-// together; it reports whether any was dropped.
-func (c *chooser) check(n *ir.Node) bool {
+// together.
+func (c *chooser) check(n *ir.Node) {
 	if n.Kind == ir.Matmul {
-		return c.checkProduct(n)
+		c.checkProduct(n)
+		return
 	}
 	var ms []*image
 	loop := -1
@@ -168,7 +173,7 @@ func (c *chooser) check(n *ir.Node) bool {
 	if loop >= len(n.Outer) && !ordered(n) {
 		fits = false
 	}
-	return c.settle(ms, fits)
+	c.settle(ms, fits)
 }
 
 // ordered reports whether the inner loops of a node may be walked in another order.
@@ -182,36 +187,36 @@ func ordered(n *ir.Node) bool {
 }
 
 // settle joins images of one node, or drops them.
-func (c *chooser) settle(ms []*image, fits bool) (dropped bool) {
+func (c *chooser) settle(ms []*image, fits bool) {
 	for _, m := range ms {
 		switch {
 		case !fits && c.images[m.buf] != nil:
 			delete(c.images, m.buf)
-			dropped = true
+			c.again = append(c.again, m.uses...)
 		case fits:
 			m.root().class = ms[0].root()
 		}
 	}
-	return dropped
 }
 
 // checkProduct is check for templates: what a convolution reads and what it writes are in
 // regions of their own, but of a depthwise one they are in the same.
-func (c *chooser) checkProduct(n *ir.Node) bool {
+func (c *chooser) checkProduct(n *ir.Node) {
 	in, out := c.images[n.MM.B], c.images[n.MM.Out]
-	dropped := c.settle(c.listed(c.images[n.MM.A]), false)
+	c.settle(c.listed(c.images[n.MM.A]), false)
 	if n.MM.Conv == nil {
-		return c.settle(c.listed(in, out), false) || dropped
+		c.settle(c.listed(in, out), false)
+		return
 	}
 	if n.Depthwise() {
-		fits := in != nil && out != nil && in.whole(n) && out.result(n)
-		if wholeIn := in == nil && out != nil && out.result(n); wholeIn {
-			return dropped // reads a plain image
+		if in == nil && out != nil && out.result(n) {
+			return // reads a plain image
 		}
-		return c.settle(c.listed(in, out), fits) || dropped
+		c.settle(c.listed(in, out), in != nil && out != nil && in.whole(n) && out.result(n))
+		return
 	}
-	dropped = c.settle(c.listed(in), in != nil && n.Ungrouped() && in.whole(n)) || dropped
-	return c.settle(c.listed(out), out != nil && n.Ungrouped() && out.result(n)) || dropped
+	c.settle(c.listed(in), in != nil && n.Ungrouped() && in.whole(n))
+	c.settle(c.listed(out), out != nil && n.Ungrouped() && out.result(n))
 }
 
 func (c *chooser) listed(ms ...*image) []*image {

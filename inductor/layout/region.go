@@ -33,10 +33,10 @@ func (c *chooser) regions() []*Region {
 			r.add(m, n)
 		}
 	}
+	for _, n := range c.prog.Nodes {
+		c.charge(n)
+	}
 	for _, r := range out {
-		for _, n := range c.prog.Nodes {
-			r.Costs += c.plain(r, n)
-		}
 		r.Chosen = r.Saves > r.Costs
 	}
 	return out
@@ -79,25 +79,27 @@ func (r *Region) add(m *image, n *ir.Node) {
 	r.Saves += 2 * m.buf.Bytes()
 }
 
-// plain is what it costs a loop that walks a region to walk plain images beside it.
-func (c *chooser) plain(r *Region, n *ir.Node) int64 {
+// charge adds to the regions that a loop walks what it costs to walk plain images beside them.
+func (c *chooser) charge(n *ir.Node) {
 	if n.Kind == ir.Matmul || n.Kind == ir.Extern {
-		return 0
+		return
 	}
-	ours, cost := false, int64(0)
+	var walked []*Region
+	cost := int64(0)
 	for i := range n.Body {
 		v := &n.Body[i]
 		if !v.Accesses() {
 			continue
 		}
 		if m := c.images[v.Buf]; m != nil {
-			ours = ours || m.root().region == r
-		} else if big := imageOf(v.Buf); big != nil {
+			if r := m.root().region; !slices.Contains(walked, r) {
+				walked = append(walked, r)
+			}
+		} else if imageOf(v.Buf) != nil {
 			cost += walkCost * v.Buf.Bytes()
 		}
 	}
-	if !ours {
-		return 0
+	for _, r := range walked {
+		r.Costs += cost
 	}
-	return cost
 }
