@@ -691,8 +691,10 @@ func numberState(c *explain.Compile, s *explain.Symbol) (advice.Number, logs.Pos
 			at = g.Pos
 		}
 	}
+	// The other side of t > 0, where t is never below 0, leaves one value, which no line needs.
+	branch := asked && s.Reason == "range_refined_to_singleton" && (s.Specialized == "0" || s.Specialized == "1")
 	switch {
-	case s.Specialized != "" || pinned:
+	case s.Specialized != "" && !branch || pinned:
 		return advice.Constant, at
 	case asked:
 		return advice.Branched, at

@@ -88,6 +88,28 @@ func TestConstantAfterZeroAndOne(t *testing.T) {
 	}
 }
 
+// TestZeroIsAnOutcomeOfABranch: of an int that is not negative, "not t > 0" leaves one value, and
+// no line needs it as a constant for that.
+func TestZeroIsAnOutcomeOfABranch(t *testing.T) {
+	const reason = "range_refined_to_singleton"
+	for _, c := range []struct {
+		value, reason string
+		want          advice.Number
+	}{{"0", reason, advice.Branched}, {"7", reason, advice.Constant}, {"0", "static", advice.Constant}} {
+		fr := &explain.Frame{Name: "denoise"}
+		comp := &explain.Compile{Frame: fr, ShapeGuards: []explain.ShapeGuard{{Expr: "s57 <= 0"}}}
+		fr.Compiles = []*explain.Compile{comp}
+		symbol := &explain.Symbol{ID: comp.ID, Name: "s57", Source: "L['t']", Specialized: c.value, Reason: c.reason}
+		x := &explain.TraceFacts{Any: true, Symbols: map[explain.ID][]*explain.Symbol{comp.ID: {symbol}}}
+		rc := &explain.Recompile{Compile: comp, Failures: []explain.GuardFailure{{
+			Kind: breaks.ValueChanged, Source: "L['t']", Expected: "> 0",
+		}}}
+		if f := diagnose.RecompileFinding(rc, x); f.Number != c.want {
+			t.Errorf("%s (%s): number %d, want %d", c.value, c.reason, f.Number, c.want)
+		}
+	}
+}
+
 // TestGuardsOfRestartedTracing: a guard that makes a size a constant holds for the attempt of
 // tracing that asked for it; what is left after a graph break started tracing over may have
 // the size open, and then marking it helps.
