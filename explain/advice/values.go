@@ -469,7 +469,7 @@ var values = []Row{
 		},
 		Text: func(f *Finding) string {
 			return fmt.Sprintf(
-				"the code runs over what %s holds, so there is an entry for each of its lengths or sets of keys: keep these few "+
+				"there is an entry for each length or set of keys of %s: keep these few "+
 					"(pad a list)",
 				f.Name,
 			)

@@ -167,7 +167,7 @@ var programFacts = map[string][]programFact{
 		{breaks.SizeChanged, 0, "cached", 1, "x dim 0, expected 3, actual 4", "mark_dynamic(x, 0)"},
 		{breaks.ValueChanged, 0, "choose", 1, "mode, expected 'a'", "an entry for each value of mode"},
 		{breaks.NoneChanged, 0, "dd", 1, "d['b'], expected None", "two entries"},
-		{breaks.DictKeyChanged, 0, "dd", 1, "keys of a map changed: d", "sets of keys"},
+		{breaks.DictKeyChanged, 0, "dd", 1, "keys of a map changed: d", "set of keys"},
 	},
 	"generate": {
 		// the first token after a prompt
