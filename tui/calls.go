@@ -360,7 +360,7 @@ func docCallTook(d *doc, t *explain.CallTrack, r *trace.Run) {
 	case t.Whole && r.Outcome == trace.Compiled:
 		where = "until it returned, with compiling and all that it calls"
 	case t.Whole:
-		where = "until it returned, with all that it calls"
+		where = "until it returned, with all that it calls and compiles"
 	case r.Outcome == trace.Eager:
 		where = "eagerly"
 	}

@@ -2,6 +2,7 @@ package numerics
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 
@@ -80,7 +81,8 @@ func weighed(c comparison, i int, got, want []result, refs *references) comparis
 // differs reports whether nothing excuses a difference.
 func (c comparison) differs() bool { return c.faulty > 0 && !c.undecided }
 
-// born is the first node whose result has a NaN or an Inf that no input of it has; nil for none.
+// born is the first node whose result has a NaN or an Inf that no input of it has, nor a number that
+// it is called with, as a mask's fill value; nil for none.
 func (s *subject) born() (b *logs.NumericsBorn) {
 	defer func() {
 		if recover() != nil {
@@ -100,12 +102,18 @@ func (s *subject) born() (b *logs.NumericsBorn) {
 			return
 		}
 		what := bad(value)
-		if what == "" || slices.ContainsFunc(inputs, func(x any) bool { return bad(x) != "" }) {
+		if what == "" || slices.ContainsFunc(inputs, func(x any) bool { return bad(x) != "" }) || slices.ContainsFunc(n.Args, boundless) {
 			return
 		}
 		b = &logs.NumericsBorn{What: what, Node: n.Name, Op: n.OpRow().Name, Pos: PosOf(n)}
 	})
 	return b
+}
+
+// boundless reports a number that is infinite or NaN.
+func boundless(a ops.Arg) bool {
+	f, ok := a.(float64)
+	return ok && (math.IsInf(f, 0) || math.IsNaN(f))
 }
 
 // PosOf is the line of the program that a node comes from; nil where it has none.

@@ -161,7 +161,7 @@ func BornText(b *logs.NumericsBorn) string {
 	if b.Input != "" {
 		return fmt.Sprintf("input %s has %s already in call %d", b.Input, b.What, b.Call)
 	}
-	out := fmt.Sprintf("%s gives %s in call %d; none of its inputs has any", b.Node, b.What, b.Call)
+	out := fmt.Sprintf("%s gives %s in call %d; none of its input tensors has any", b.Node, b.What, b.Call)
 	if b.Op != "" && b.Op != b.Node {
 		out = b.Op + " (" + out[:len(b.Node)] + ")" + out[len(b.Node):]
 	}

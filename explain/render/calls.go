@@ -90,7 +90,7 @@ func trackText(k *explain.CallTrack) string {
 		marks += string(k.Mark(&k.Runs[i]))
 	}
 	if ns, timed := k.HitTime(); k.Whole && timed > 0 {
-		parts = append(parts, explain.Nanos(ns)+" a hit until it returned")
+		parts = append(parts, explain.Nanos(ns)+" a hit until it returned, with all that it calls and compiles")
 	}
 	text := explain.Count(int(k.Calls()), "call") + ": " + strings.Join(parts, ", ") + "  " + marks
 	switch {

@@ -311,7 +311,7 @@ func TestHowLongPythonCallsTake(t *testing.T) {
 	pythonProgram(t, map[string]string{"main.py": sleepingPython})
 	state := t.TempDir()
 	if r := run(t, tcdbg(t, state, "exec", "--plain", "--", p, "main.py")); r.code != 0 ||
-		!strings.Contains(r.stderr, " a hit until it returned  Cb") {
+		!strings.Contains(r.stderr, " a hit until it returned, with all that it calls and compiles  Cb") {
 		t.Fatalf("%d %s", r.code, r.stderr)
 	}
 	timed, least := map[string]int64{}, map[string]int64{}

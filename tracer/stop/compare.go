@@ -117,13 +117,13 @@ func (w *graphs) bornIn(g *graph.Graph, out, copies []torch.Value) {
 		return
 	}
 	e := w.here(logs.StopNaN)
-	e.Reason = fmt.Sprintf("%s gives %s; none of its inputs has any", g.Name, what)
+	e.Reason = fmt.Sprintf("%s gives %s; none of its input tensors has any", g.Name, what)
 	if copies == nil {
 		e.Fill = func(s *logs.Stop) {
 			s.Missing = append(s.Missing, "the operator: the graph draws random numbers and cannot be run again")
 		}
 	} else if n := firstBad(g, copies); n != nil {
-		e.Reason = fmt.Sprintf("operator %s of %s gives %s; none of its inputs has any", n.OpRow().Name, g.Name, what)
+		e.Reason = fmt.Sprintf("operator %s of %s gives %s; none of its input tensors has any", n.OpRow().Name, g.Name, what)
 		if len(n.Stack) > 0 {
 			f := n.Stack[len(n.Stack)-1]
 			e.At = &logs.Pos{File: f.File, Line: f.Line, Col: f.Col, Func: f.Func, Code: f.Code}

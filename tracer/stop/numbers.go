@@ -110,7 +110,7 @@ func (w *graphs) AfterKernel(k *Kernel) {
 		if what := torch.NonFinite(out.T); what != "" {
 			w.born.Add(1)
 			w.kernel(w.here(logs.StopNaN), k, fmt.Sprintf(
-				"kernel %s of %s gives %s in %s; none of its inputs has any. It computes %s", k.Name, k.Graph, what, out.Name,
+				"kernel %s of %s gives %s in %s; none of its input tensors has any. It computes %s", k.Name, k.Graph, what, out.Name,
 				strings.Join(k.Ops, " "),
 			))
 			return
@@ -189,7 +189,7 @@ func (w *graphs) afterOperator(f *host.Frame, pc int) {
 	w.born.Add(1)
 	w.d.At(Event{
 		Kind: logs.StopNaN, Thread: f.Thread(), Frame: f, Ran: true,
-		Reason: fmt.Sprintf("operator %s gives %s; none of its inputs has any", name, what),
+		Reason: fmt.Sprintf("operator %s gives %s; none of its input tensors has any", name, what),
 	})
 }
 

@@ -279,7 +279,8 @@ class Subject:
         return out
 
     def born(self):
-        """The first node whose result has a NaN or an Inf that no input of it has."""
+        """The first node whose result has a NaN or an Inf that no input of it has, nor a number that it is
+        called with, as a mask's fill value."""
         for name, a in zip(self.names, self.args):
             what = bad(a)
             if what:
@@ -412,7 +413,7 @@ class _Watch(torch.fx.Interpreter):
     def run_node(self, n):
         ins = []
         if self.found is None:
-            ins = [bad(self.env.get(i)) for i in n.all_input_nodes]
+            ins = [bad(self.env.get(i)) for i in n.all_input_nodes] + [boundless(n.args) or boundless(n.kwargs)]
         out = super().run_node(n)
         if self.found is None and n.op.startswith("call") and not any(ins):
             what = bad(out)
@@ -421,6 +422,15 @@ class _Watch(torch.fx.Interpreter):
                 if pos_of(n):
                     self.found["pos"] = pos_of(n)
         return out
+
+
+def boundless(v):
+    """Whether a number among arguments is infinite or NaN."""
+    if isinstance(v, dict):
+        v = list(v.values())
+    if isinstance(v, (list, tuple)):
+        return any(map(boundless, v))
+    return isinstance(v, float) and not math.isfinite(v)
 
 
 def bad(v):
