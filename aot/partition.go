@@ -195,22 +195,43 @@ func (p *parts) runnable(pure *graph.Graph, fw, bw Runnable) Runnable {
 			res = append(res, t)
 		}
 		versions := versionsOf(saved)
+		own := madeForBackward(saved, in, outs)
 		var kept map[*torch.Storage]bool
 		torch.WithCompiledBackward("CompiledFunctionBackward", ins, res, func(ds []*torch.Tensor) []*torch.Tensor {
 			p.check(saved, versions)
 			grads := p.gradients(bw, saved, res, ds)
 			kept = apart(grads, saved, ds)
 			return grads
-		}, p.rerun(pure, in, ins), func() { releaseSaved(saved, kept) })
+		}, p.rerun(pure, in, ins), func() { release(own, kept) })
 		return outs
 	}
 }
 
-// releaseSaved gives back what the forward graph made for the backward graph alone, but for what
-// became a gradient: waiting for the collector, it would lie in memory beside the next step's.
-func releaseSaved(saved []torch.Value, kept map[*torch.Storage]bool) {
+// madeForBackward are the saved values that nobody else has: neither arguments of the call, whatever
+// made them, nor its results.
+func madeForBackward(saved, in, outs []torch.Value) []*torch.Tensor {
+	others := map[*torch.Storage]bool{}
+	for _, list := range [][]torch.Value{in, outs} {
+		for _, v := range list {
+			if t, ok := v.(*torch.Tensor); ok {
+				others[t.Storage()] = true
+			}
+		}
+	}
+	var out []*torch.Tensor
 	for _, v := range saved {
-		if t, ok := v.(*torch.Tensor); ok && !kept[t.Storage()] {
+		if t, ok := v.(*torch.Tensor); ok && !others[t.Storage()] {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// release gives back what the forward graph made for the backward graph alone, but for what became
+// a gradient: waiting for the collector, it would lie in memory beside the next step's.
+func release(own []*torch.Tensor, kept map[*torch.Storage]bool) {
+	for _, t := range own {
+		if !kept[t.Storage()] {
 			torch.Release(t)
 		}
 	}
