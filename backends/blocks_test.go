@@ -40,7 +40,7 @@ func blockNet(t *testing.T, channels int) (*modelGraph, []ops.Value) {
 
 // TestBlocks compares regions with eager, for all widths of vectors and the interpreter.
 func TestBlocks(t *testing.T) {
-	for _, channels := range []int{8, 16, 40, 48} {
+	for _, channels := range test.Some(t, 2, []int{16, 40, 8, 48}) {
 		g, out := blockNet(t, channels)
 		everywhere(t, g.outputs(out...), g.in, 1e-3)
 	}
