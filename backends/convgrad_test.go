@@ -22,7 +22,11 @@ func TestConvolutionGradients(t *testing.T) {
 	all := append(more, convCases...)
 	for _, c := range test.Some(t, 2, all) {
 		t.Run(c.String(), func(t *testing.T) {
-			for _, mask := range [][]bool{{true, true}, {false, true}, {true, false}} {
+			masks := [][]bool{{true, true}}
+			if c.String() == all[0].String() {
+				masks = append(masks, []bool{false, true}, []bool{true, false})
+			}
+			for _, mask := range masks {
 				g := newTestGraph("convgrad")
 				x := g.input(filled(ops.Float32, 1, c.n, c.in, c.h, c.w))
 				w := g.param(filled(ops.Float32, 2, c.out, c.in/c.groups, c.kh, c.kw))
