@@ -110,3 +110,27 @@ func faultChild(t *testing.T, page, trap string) (string, int) {
 	}
 	return string(out), cmd.ProcessState.ExitCode()
 }
+
+// A fault of Go code is Go's, a panic, also where the libraries of several widths were started in
+// turns: each hands on to what was there before it.
+func TestFaultsOfGoAmongLibraries(t *testing.T) {
+	for _, lanes := range []int{4, 8, 4, 8} {
+		g := newTestGraph("plain")
+		x := g.input(filled(ops.Float32, 1, 4))
+		m := g.outputs(g.Emit(ops.Sin, x))
+		run, err := inductorAt(t, lanes).Compile(&tracer.Request{Module: m, Example: g.in})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run(g.in)
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
+				}
+			}()
+			var none *convCase
+			_ = none.n
+		}()
+	}
+}
