@@ -497,6 +497,12 @@ func (f *frame) repack(run func(i int)) *packedSet {
 		run(i)
 	}
 	f.times = timed
+	if f.x.rt != nil {
+		for _, buf := range f.x.prog.Passing {
+			delete(set.bufs, buf)
+			f.ptrs[buf] = 0
+		}
+	}
 	f.x.prof.packed.Add(1)
 	f.x.packed.Store(set)
 	return set

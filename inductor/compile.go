@@ -93,8 +93,14 @@ type compiler struct {
 // passes is the table from a graph of core operators to a program.
 var passes = pass.NewTable("inductor",
 	pass.Pass[*compiler]{
+		Name: "fold_norm", Doc: "fold what scales channels after a convolution into its weight and bias",
+		Run: (*compiler).foldNorm, Print: (*compiler).text, Record: true,
+		Check: func(c *compiler) error { return c.graph.Check() },
+	},
+	pass.Pass[*compiler]{
 		Name: "lower", Doc: "turn operators into loops, and mark those that the prologue can run",
-		Run: (*compiler).lower, Print: (*compiler).text, Record: true,
+		Needs: []pass.Need{{Pass: "fold_norm", Why: "weights are still values of the graph there"}},
+		Run:   (*compiler).lower, Print: (*compiler).text, Record: true,
 		Check: func(c *compiler) error { return errors.Join(c.ir.Check(), c.ir.CheckAddresses()) },
 	},
 	pass.Pass[*compiler]{
@@ -178,6 +184,19 @@ func (c *compiler) text() string {
 		return c.weighed() + c.out.IR
 	}
 	return c.graph.Code()
+}
+
+// foldNorm works on a copy: the graph itself runs as its operators where a call needs that.
+func (c *compiler) foldNorm() (int, error) {
+	g := lower.Decomposed(c.graph)
+	if len(foldable(g, c.opt.Params)) == 0 {
+		return 0, nil
+	}
+	if g == c.graph {
+		g, _ = g.Clone(g.Name)
+	}
+	c.graph = g
+	return foldNorms(g, c.opt.Params), nil
 }
 
 func (c *compiler) lower() (int, error) {

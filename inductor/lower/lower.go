@@ -27,7 +27,7 @@ type Options struct {
 // Lower turns g into loops. The error names the operator that it refuses:
 // mutations, which aot must have functionalized, and values that are no tensor.
 func Lower(g *graph.Graph, opt Options) (*ir.Program, error) {
-	g = decomposed(g)
+	g = Decomposed(g)
 	l := &lowering{
 		prog:  &ir.Program{Name: g.Name},
 		vals:  map[*graph.Node]*tensor{},

@@ -97,9 +97,9 @@ var others = map[ops.ID]lowerFunc{
 	ops.AdaptiveMaxPool3dIndices: adaptiveMax(3),
 }
 
-// decomposed is g, or a copy of it in which every call without a lowering is replaced
+// Decomposed is g, or a copy of it in which every call without a lowering is replaced
 // by what it decomposes into. What aot gives has none of these.
-func decomposed(g *graph.Graph) *graph.Graph {
+func Decomposed(g *graph.Graph) *graph.Graph {
 	if !slices.ContainsFunc(g.Nodes(), unlowered) {
 		return g
 	}

@@ -25,7 +25,10 @@ type Layout struct {
 	Prologue []Step
 	// Params are the inputs that the prologue reads.
 	Params []int
-	Memory logs.MemoryPlan
+	// Passing are the buffers that the prologue alone reads, a scaled weight that it packs:
+	// compiled code has no use for them afterwards. The interpreter packs nothing.
+	Passing []int
+	Memory  logs.MemoryPlan
 
 	lives []*sched.Life // [] /* arena buffer */
 	arena []int         // [] /* the same */ buffer

@@ -59,7 +59,30 @@ func (p *Plan) prologue(segment int) {
 	}
 	if len(st.Names) > 0 {
 		p.Prologue = []Step{st}
+		p.passing()
 	}
+}
+
+// passing finds what no step reads but for the operand of which it has a packed copy.
+func (p *Plan) passing() {
+	operand, read := map[*ir.Node]*ir.Buffer{}, map[*ir.Buffer]bool{}
+	for _, k := range p.Packs {
+		operand[k.Node] = k.Operand
+	}
+	for _, g := range p.Groups {
+		if g.Hoisted {
+			continue
+		}
+		for _, it := range g.Items {
+			it.Node.Reads(func(b *ir.Buffer, _ *ir.Index) { read[b] = read[b] || operand[it.Node] != b })
+		}
+	}
+	for b, slot := range p.slots {
+		if p.hoisted[b] && !read[b] {
+			p.Passing = append(p.Passing, slot)
+		}
+	}
+	slices.Sort(p.Passing)
 }
 
 // Name is what the step of the prologue is called.
