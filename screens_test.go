@@ -199,7 +199,7 @@ func TestQuitSignal(t *testing.T) {
 		checkGivenBack(t, tt, before)
 	}
 	t.Run("screens", func(t *testing.T) {
-		tt, before := showScreens(t, newSession(t).onTerminal("xterm-256color", "run", program(t, waits)))
+		tt, before := showScreens(t, warmSession(t).onTerminal("xterm-256color", "run", program(t, waits)))
 		quits(t, tt, before)
 	})
 	t.Run("editor", func(t *testing.T) {
