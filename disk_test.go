@@ -89,7 +89,7 @@ func TestFullDisk(t *testing.T) {
 		kb, step int
 	}{{"XDG_STATE_HOME", 64, 8}, {"XDG_CACHE_HOME", 400, 80}} {
 		if !test.IsLong() {
-			disk.step *= 3
+			disk.step *= 5
 		}
 		s := newSession(t)
 		if _, _, code := s.run(t, "run", "--plain", file); code != 3 { // fills the cache

@@ -86,7 +86,7 @@ func TestWalk(t *testing.T) {
 	if len(blocks) != 3 {
 		t.Fatalf("%d blocks", len(blocks))
 	}
-	w := walk{t: t, bin: bin, dir: t.TempDir(), state: t.TempDir()}
+	w := walk{t: t, bin: bin, dir: t.TempDir(), state: t.TempDir(), cache: warmFolder(t)}
 	if err := os.CopyFS(filepath.Join(w.dir, "fixtures"), os.DirFS("fixtures")); err != nil {
 		t.Fatal(err)
 	}
@@ -97,8 +97,8 @@ func TestWalk(t *testing.T) {
 }
 
 type walk struct {
-	t               *testing.T
-	bin, dir, state string
+	t                      *testing.T
+	bin, dir, state, cache string
 }
 
 // block runs the lines after $ and looks for the others in what they print.
@@ -116,7 +116,8 @@ func (w walk) block(text string) {
 		}
 		c := exec.Command("sh", "-c", command)
 		c.Dir = w.dir
-		c.Env = append(os.Environ(), "XDG_STATE_HOME="+w.state, "PATH="+filepath.Dir(w.bin)+":"+os.Getenv("PATH"))
+		c.Env = append(os.Environ(), "XDG_STATE_HOME="+w.state, "XDG_CACHE_HOME="+w.cache,
+			"PATH="+filepath.Dir(w.bin)+":"+os.Getenv("PATH"))
 		b, err := c.CombinedOutput()
 		out = string(b)
 		if failed := strings.Contains(out, "\nmax-breaks:"); (err != nil) != failed {

@@ -707,7 +707,7 @@ func TestAutogradFunctions(t *testing.T) {
 	for i, w := range ways {
 		sets[i] = NewSet(w.cfg)
 	}
-	for _, c := range test.Some(t, len(autogradPrograms)/6, autogradPrograms) {
+	for _, c := range test.Some(t, len(autogradPrograms)/10, autogradPrograms) {
 		t.Run(c.name, func(t *testing.T) {
 			prog, err := loadText(t, c.body)
 			if err != nil {

@@ -2,12 +2,15 @@ package backends
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"syscall"
 	"testing"
 	"unsafe"
 
 	"tcdbg/graph"
 	"tcdbg/inductor"
+	"tcdbg/internal/test"
 	"tcdbg/ops"
 	"tcdbg/torch"
 	"tcdbg/tracer"
@@ -83,7 +86,9 @@ func TestOperandsAreNotLeft(t *testing.T) {
 			return g.outputs(g.Emit(ops.Mm, a, b), g.Emit(ops.Linear, a, w)), g.in
 		}
 	}
-	for name, make := range modules {
+	names := slices.Sorted(maps.Keys(modules))
+	for _, name := range test.Some(t, len(names)/3, names) {
+		make := modules[name]
 		t.Run(name, func(t *testing.T) {
 			m, in := make()
 			want := m.Run(in)

@@ -191,7 +191,7 @@ func main() {
 func TestGoAdviceIsProven(t *testing.T) {
 	state := t.TempDir()
 	proven := map[string]bool{}
-	for _, c := range test.Some(t, 30, slices.Concat(
+	for _, c := range test.Some(t, 15, slices.Concat(
 		goAdvice, goBreakAdvice, goRecompileAdvice, goSettledAdvice, goStateAdvice, goApartAdvice, goSizeAdvice, goHintAdvice,
 		goBlindAdvice, goValueAdvice, goWayOutAdvice, goOpenAdvice,
 	)) {

@@ -122,7 +122,7 @@ func agree(t *testing.T, file string, builds map[string]zoo.Build) {
 	if len(records) != len(builds) {
 		t.Errorf("%d records, %d models", len(records), len(builds))
 	}
-	for _, r := range records {
+	for _, r := range test.Some(t, (len(records)+1)/2, records) {
 		t.Run(r.Model, func(t *testing.T) {
 			b, ok := builds[r.Model]
 			if !ok {
