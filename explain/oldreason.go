@@ -15,11 +15,39 @@ func oldReason(s string) BreakBlock {
 	for _, p := range []string{"from user code ", "Unsupported: "} {
 		s = strings.TrimPrefix(s, p)
 	}
+	if bl, ok := untraceableBuiltin(s); ok {
+		return bl
+	}
 	code := codeOfWords(s)
 	if c, ok := breaks.Lookup(code); ok {
 		return BreakBlock{Typ: c.Type, Code: code, Context: s}
 	}
 	return BreakBlock{Typ: withoutAddresses(s)}
+}
+
+// untraceableBuiltin reads "Graph break due to unsupported builtin time.perf_counter. This function is either ...",
+// which has a block with the module and the name today.
+func untraceableBuiltin(s string) (BreakBlock, bool) {
+	for _, opening := range []string{"Graph break due to unsupported builtin ", "Graph break for an optree C/C++ function "} {
+		rest, ok := strings.CutPrefix(s, opening)
+		name, _, ended := strings.Cut(rest, ". ")
+		if !ok || !ended {
+			continue
+		}
+		c, known := breaks.Lookup(breaks.SkippedFunction)
+		if !known {
+			return BreakBlock{}, false
+		}
+		module := "<unknown module>"
+		if of, ok := strings.CutPrefix(name, "None."); ok {
+			name = of
+		} else if dot := strings.LastIndexByte(name, '.'); dot > 0 {
+			module, name = name[:dot], name[dot+1:]
+		}
+		context := "module: " + module + ", qualname: " + name + ", skip reason: <missing reason>"
+		return BreakBlock{Typ: c.Type, Code: c.Code, Context: context}, true
+	}
+	return BreakBlock{}, false
 }
 
 func codeOfWords(s string) string {

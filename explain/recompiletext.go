@@ -188,6 +188,7 @@ func ParseReason(text string) GuardFailure {
 	}
 	body, stack, _ := strings.Cut(body, "User stack trace:")
 	check, comment := cutComment(strings.TrimSpace(body))
+	check = heldNumbers(check)
 	if st := ParseStack(stack); len(st) > 0 {
 		f.Pos = st[len(st)-1]
 	} else {
@@ -199,6 +200,28 @@ func ParseReason(text string) GuardFailure {
 		}
 	}
 	return f
+}
+
+// heldNumbers writes a float that PyTorch wraps in a tensor to trace it, ___as_tensor(cfg.scale).item(), as the
+// program has it, cfg.scale. What would then be equal to itself is left: it says that the number is no NaN.
+func heldNumbers(check string) string {
+	const before, after = "___as_tensor(", ").item()"
+	out := check
+	for {
+		i := strings.Index(out, before)
+		n := -1
+		if i >= 0 {
+			n = strings.Index(out[i:], after)
+		}
+		if n < 0 {
+			break
+		}
+		out = out[:i] + out[i+len(before):i+n] + out[i+n+len(after):]
+	}
+	if left, right, ok := strings.Cut(out, " == "); ok && left == right {
+		return check
+	}
+	return out
 }
 
 func isCompileID(s string) bool {

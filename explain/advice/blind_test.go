@@ -373,6 +373,9 @@ func TestANumberAcrossABreakIsAnArgumentThen(t *testing.T) {
 		if text := textOf(t, &f); !has(text, left) {
 			t.Errorf("a number: %q", text)
 		}
+		if f.Name = "meter.total"; f.CutBy != "" && !has(textOf(t, &f), "unless the function then reads the number itself") {
+			t.Errorf("a number of an object: %q", textOf(t, &f))
+		}
 		if f.Expected = "False"; has(textOf(t, &f), left) {
 			t.Errorf("a flag: %q", textOf(t, &f))
 		}

@@ -660,5 +660,8 @@ func unlessPassedIn(f *Finding) string {
 	if _, err := strconv.ParseFloat(f.Expected, 64); err != nil || !slices.Contains(valueKinds, f.Guard) {
 		return ""
 	}
+	if has(f.Name, ".") {
+		return ", unless the function then reads the number itself, for which it is recompiled, too"
+	}
 	return ", unless the number is then an argument, for which the function is recompiled, too"
 }

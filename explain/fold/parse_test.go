@@ -155,6 +155,12 @@ func TestRecompileReasons(t *testing.T) {
 		{`0/0: Duplicate tensors found: ["x", "y"]`, breaks.AliasingChanged, `"x", "y"`, "distinct tensors", "the same tensor", "0/0"},
 		{"0/0: GLOBAL_STATE changed: grad_mode ", breaks.GlobalStateChanged, "grad_mode", "", "", "0/0"},
 		{"0/0: G['K'] == 1", breaks.GlobalChanged, "G['K']", "1", "", "0/0"},
+		{
+			"0/0: ___as_tensor(lam).item() == 0.25  # (unknown source ___as_tensor(lam).item(), please file a bug)", breaks.ValueChanged,
+			"lam", "0.25", "", "0/0",
+		},
+		{"0/0: ___as_tensor(L['lam']).item() >= 0.1", breaks.ValueChanged, "L['lam']", ">= 0.1", "", "0/0"},
+		{"0/0: ___as_tensor(cfg.lam).item() == 0.25", breaks.AttributeChanged, "cfg.lam", "0.25", "", "0/0"},
 		{"0/0: s.k == 1", breaks.AttributeChanged, "s.k", "1", "", "0/0"},
 		{"0/0: x.size()[1] == 6", breaks.SizeSpecialised, "x", "6", "", "0/0"},
 		{"0/0: 2*x.size()[1] == 6", breaks.ShapeRelation, "2*x.size()[1]", "6", "", "0/0"},

@@ -11,6 +11,29 @@ import (
 
 // These tests hold together what releases of PyTorch say differently.
 
+// brokenFor is the report of a break with a reason of one line, at a line of code.
+func brokenFor(t *testing.T, reason, code string) *explain.Report {
+	t.Helper()
+	return foldText(t, payload(`{"artifact": {"name": "dynamo_graph_break_reason", "encoding": "string"}, "frame_id": 0, `+
+		`"frame_compile_id": 0, "attempt": 0`,
+		"Graph break in user code at /w/a.py:4\nGraph Break Reason: "+reason+
+			"\nUser code traceback:\n  File \"/w/a.py\", line 4, in f\n    "+code+"\n"))
+}
+
+// A builtin that 2.6 cannot trace has the advice that later releases' reason gives.
+func TestOldReasonOfABuiltin(t *testing.T) {
+	for builtin, c := range map[string]struct{ line, fix string }{
+		"time.perf_counter":  {"t0 = time.perf_counter()", "Measure outside of the compiled function."},
+		"None.Random.random": {"if random.random() < eps:", "Call random.random outside of the compiled function"},
+		"posix.getpid":       {"n = os.getpid()", "Call os.getpid before the compiled function"},
+	} {
+		r := brokenFor(t, "Unsupported: Graph break due to unsupported builtin "+builtin+". This function is either", c.line)
+		if g := r.Breaks[0]; !strings.HasPrefix(g.Fix.Text, c.fix) {
+			t.Errorf("%s: %s %q, want %q", builtin, g.Lead.Code, g.Fix.Text, c.fix)
+		}
+	}
+}
+
 // TestOldReasons: a reason of one line has the code that its block has today.
 func TestOldReasons(t *testing.T) {
 	for _, list := range [][]explain.WordsOfCode{explain.OldReasons, explain.OldOpenings} {
@@ -39,16 +62,17 @@ func TestOldReasons(t *testing.T) {
 			breaks.SkippedInline,
 			"call to a function marked as skipped",
 		},
+		"Graph break due to unsupported builtin time.perf_counter. This function is either a Python builtin (e.g. _warnings.warn) or": {
+			breaks.SkippedFunction,
+			"call to a skipped function",
+		},
 		"call_method NNModuleVariable() eval [] {}": {breaks.UnsupportedMethod, "unsupported method"},
 		"a new one, with hasattr () within, of <object at 0x7f99cc3de970> here": {
 			"",
 			"a new one, with hasattr () within, of <object> here",
 		},
 	} {
-		r := foldText(t, payload(`{"artifact": {"name": "dynamo_graph_break_reason", "encoding": "string"}, "frame_id": 0, `+
-			`"frame_compile_id": 0, "attempt": 0`,
-			"Graph break in user code at /w/a.py:4\nGraph Break Reason: "+reason+
-				"\nUser code traceback:\n  File \"/w/a.py\", line 4, in f\n    g(x)\n"))
+		r := brokenFor(t, reason, "g(x)")
 		if len(r.Breaks) != 1 {
 			t.Fatalf("%q: %d breaks", reason, len(r.Breaks))
 		}

@@ -14,7 +14,7 @@ import (
 //     functions returned, within the tolerance of each dtype, and standard output,
 //   - at least one of breaks, recompiles, graphs and the time of a steady call is better,
 //   - none of breaks, recompiles and failures is worse, and no function more is left to
-//     eager execution, where there is nothing to break.
+//     eager execution, where there is nothing to break; nor a whole one of which it was a part.
 //
 // Where a program's own results differ from run to run, nothing can be said of them; that
 // is found by a second run of the baseline, and no remedy is proven then. Nor can where numbers differ
@@ -27,7 +27,9 @@ type Measured struct {
 	Graphs     *int `json:"graphs"`
 	Failures   *int `json:"failures"`
 	// Eager counts the functions that were left to eager execution.
-	Eager          *int     `json:"eager_functions"`
+	Eager *int `json:"eager_functions"`
+	// Whole names those of them that are whole functions, and not the rest of one after a break.
+	Whole          []string `json:"eager_whole,omitempty"`
 	CompileSeconds *float64 `json:"compile_seconds"`
 	// CallMS is the median of the steady calls: outermost calls after the last compile.
 	CallMS  *float64 `json:"call_ms"`
@@ -135,6 +137,9 @@ func Judge(base, m *Measured, c *Comparison) Verdict {
 			v.Better = append(v.Better, counted(*n.was-*n.is, n.one, n.many)+" fewer")
 		}
 	}
+	if name := leftMore(base.Whole, m.Whole); name != "" {
+		return Verdict{Why: name + " is left to eager execution as a whole, which it is not without the remedy"}
+	}
 	if m.Graphs != nil && base.Graphs != nil && *m.Graphs == 0 && *base.Graphs > 0 {
 		return Verdict{Why: "nothing is compiled any more"}
 	}
@@ -161,6 +166,34 @@ func onlyOutput(c *Comparison) bool { return !slices.Contains(c.Limits, NoOutput
 
 // NoOutput is the limit of a comparison that has nothing printed to compare either.
 const NoOutput = "the program prints nothing"
+
+// leftMore is a function that a trial leaves to eager execution as a whole and the baseline does not; "" for none.
+// Where more of a program runs eagerly it has fewer breaks, and nothing is gained.
+func leftMore(base, m []string) string {
+	left := slices.Clone(base)
+	for _, name := range m {
+		i := slices.Index(left, name)
+		if i < 0 {
+			return name
+		}
+		left = slices.Delete(left, i, i+1)
+	}
+	return ""
+}
+
+// Faster says whether a trial's calls are measurably faster.
+func Faster(base, m *Measured) bool { return faster(base, m) != "" }
+
+// Quicker is a measured baseline with the times of another run of it where these are shorter: what
+// else the machine did meanwhile makes calls slower, and never faster.
+func (m *Measured) Quicker(again *Measured) *Measured {
+	if m.CallMS == nil || again.CallMS == nil || again.Steady < minSteady || *again.CallMS >= *m.CallMS {
+		return m
+	}
+	out := *m
+	out.CallMS, out.LowMS, out.HighMS, out.Steady = again.CallMS, again.LowMS, again.HighMS, again.Steady
+	return &out
+}
 
 // faster says by how much steady calls are faster, where that is certain: by a tenth at
 // least, and three in four of them below three in four of the baseline's.

@@ -62,7 +62,13 @@ type list struct {
 }
 
 func (l *list) add(r Remedy, f Finding) {
-	if have := l.by[r.ID]; have != nil {
+	have := l.by[r.ID]
+	for _, o := range l.all { // one line may have two breaks that one change removes
+		if have == nil && r.Patch() && o.File == r.File && slices.EqualFunc(o.Hunks, r.Hunks, sameHunk) {
+			have = o
+		}
+	}
+	if have != nil {
 		if !slices.Contains(have.Findings, f) {
 			have.Findings = append(have.Findings, f)
 		}
@@ -72,6 +78,8 @@ func (l *list) add(r Remedy, f Finding) {
 	l.by[r.ID] = &r
 	l.all = append(l.all, &r)
 }
+
+func sameHunk(a, b explain.Hunk) bool { return a.Line == b.Line && slices.Equal(a.Lines, b.Lines) }
 
 // For lists what can be tried for a report whose rewrites were added, in the order of its
 // findings, and the findings for which there is nothing to try.
@@ -380,8 +388,7 @@ func Overlaps(a, b *Remedy) bool {
 		for _, y := range b.Hunks {
 			xn, _ := x.Sizes()
 			yn, _ := y.Sizes()
-			same := x.Line == y.Line && slices.Equal(x.Lines, y.Lines)
-			if !same && x.Line < y.Line+yn && y.Line < x.Line+xn {
+			if !sameHunk(x, y) && x.Line < y.Line+yn && y.Line < x.Line+xn {
 				return true
 			}
 		}

@@ -19,6 +19,40 @@ func timed(m *Measured, low, median, high float64) *Measured {
 	return m
 }
 
+func whole(m *Measured, names ...string) *Measured {
+	n := len(names)
+	m.Eager, m.Whole = &n, names
+	return m
+}
+
+// One change that removes two breaks of a line is tried once, for both.
+func TestOneChangeOfTwoBreaks(t *testing.T) {
+	l := &list{by: map[string]*Remedy{}}
+	hunk := []explain.Hunk{{Line: 31, Lines: []string{"-print(x.item())", "+pass"}}}
+	other := []explain.Hunk{{Line: 40, Lines: []string{"-print(x.item())", "+pass"}}}
+	l.add(Remedy{ID: "patch:GB0124@a.py:31", File: "a.py", Hunks: hunk}, Finding{Key: "item"})
+	l.add(Remedy{ID: "patch:GB0059@a.py:31", File: "a.py", Hunks: slices.Clone(hunk)}, Finding{Key: "print"})
+	l.add(Remedy{ID: "patch:GB0059@a.py:40", File: "a.py", Hunks: other}, Finding{Key: "print"})
+	l.add(Remedy{ID: "patch:GB0059@b.py:31", File: "b.py", Hunks: hunk}, Finding{Key: "print"})
+	if len(l.all) != 3 || len(l.all[0].Findings) != 2 {
+		t.Errorf("%d remedies, the first for %v", len(l.all), l.all[0].Findings)
+	}
+}
+
+// A baseline that ran beside other work is as quick as its quickest run.
+func TestQuicker(t *testing.T) {
+	base := timed(measured(1, 0, 3, 0), 14, 15, 16)
+	if got := base.Quicker(timed(measured(1, 0, 3, 0), 4, 5, 6)); *got.CallMS != 5 || *got.LowMS != 4 || *base.CallMS != 15 {
+		t.Errorf("of 15 and 5 ms: %v", *got.CallMS)
+	}
+	if got := base.Quicker(timed(measured(1, 0, 3, 0), 20, 21, 22)); got != base {
+		t.Errorf("of 15 and 21 ms: %v", *got.CallMS)
+	}
+	if got := base.Quicker(measured(1, 0, 3, 0)); got != base {
+		t.Error("a run without times has none")
+	}
+}
+
 // The rule of what is proven, case by case.
 func TestJudge(t *testing.T) {
 	same := &Comparison{Equal: true, Calls: 3, Values: 30}
@@ -46,6 +80,11 @@ func TestJudge(t *testing.T) {
 		{"differs", measured(1, 0, 3, 0), measured(0, 0, 1, 0), &Comparison{First: "x"}, false, "the results differ: x"},
 		{"not compared", measured(1, 0, 3, 0), measured(0, 0, 1, 0), nil, false, "could not be compared"},
 		{"left eager", measured(1, 0, 3, 0), eager, same, false, "5 functions left to eager execution more"},
+		{
+			"more left eager", whole(measured(2, 8, 12, 0), "keep"), whole(measured(0, 7, 8, 0), "forward"), same, false,
+			"forward is left to eager execution as a whole",
+		},
+		{"as much left eager", whole(measured(2, 8, 12, 0), "keep"), whole(measured(0, 7, 8, 0), "keep"), same, true, "2 breaks fewer"},
 		{"nothing compiled", measured(1, 0, 3, 0), measured(0, 0, 0, 0), same, false, "nothing is compiled any more"},
 		{"not measured", measured(1, 0, 3, 0), unknown, same, false, "breaks were not measured"},
 		{"faster", timed(measured(0, 0, 1, 0), 9, 10, 11), timed(measured(0, 0, 1, 0), 4, 5, 6), same, true, "a call takes 50 % less"},

@@ -314,7 +314,7 @@ func (o *outcome) lastWords() string {
 	if err != nil {
 		return ""
 	}
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	lines := strings.Split(strings.TrimSpace(results.Programs(string(text))), "\n")
 	return shown(strings.TrimSpace(lines[len(lines)-1]))
 }
 

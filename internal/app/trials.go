@@ -271,7 +271,8 @@ func (t *trials) one(ctx context.Context, list []*remedy.Remedy, n, of int) (*re
 		return nil, err
 	}
 	sameExit := *o.measured.Exit == *t.base.measured.Exit
-	if !trial.Compared.Equal && sameExit {
+	faster := sameExit && remedy.Faster(t.base.measured, o.measured)
+	if !trial.Compared.Equal && sameExit || faster {
 		if err := t.control(ctx); err != nil {
 			return nil, err
 		}
@@ -281,7 +282,9 @@ func (t *trials) one(ctx context.Context, list []*remedy.Remedy, n, of int) (*re
 	}
 	trial.Verdict = remedy.Judge(t.base.measured, o.measured, trial.Compared)
 	if !sameExit {
-		trial.Reason = o.lastWords()
+		if *o.measured.Exit != 0 { // one that ends well says nothing of why it ended
+			trial.Reason = o.lastWords()
+		}
 	} else if idle := o.results.Took(switches); idle != "" {
 		trial.Verdict = remedy.Verdict{Why: idle}
 	}
@@ -292,14 +295,14 @@ func (t *trials) one(ctx context.Context, list []*remedy.Remedy, n, of int) (*re
 	return trial, nil
 }
 
-// control runs the baseline a second time when a trial's results differ for the first
-// time: a program whose results differ from run to run refutes no remedy. Of one that differs in
-// standard error alone that is not compared any more.
+// control runs the baseline a second time when a trial's results differ, or its calls are faster, for the
+// first time: a program whose results differ from run to run refutes no remedy, and one whose calls took longer
+// beside other work proves none. Of one that differs in standard error alone that is not compared any more.
 func (t *trials) control(ctx context.Context) error {
 	if t.checked {
 		return nil
 	}
-	t.progress("baseline, again: are its results the same each time?", 0, 0)
+	t.progress("baseline, again: are its results and times the same each time?", 0, 0)
 	o, err := t.prog.run(ctx, nil)
 	if err != nil {
 		return err
@@ -313,6 +316,14 @@ func (t *trials) control(ctx context.Context) error {
 		return err
 	}
 	t.checked = true
+	if quicker := t.base.measured.Quicker(o.measured); quicker != t.base.measured {
+		t.base.measured = quicker
+		t.change(func(l *remedy.Ledger) {
+			b := *l.Baseline
+			b.Measured = quicker
+			l.Baseline = &b
+		})
+	}
 	switch {
 	case c.OnlyErrors:
 		t.base.results.Noisy = true

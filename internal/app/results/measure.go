@@ -33,6 +33,9 @@ func counts(m *remedy.Measured, r *explain.Report) {
 	for _, fr := range r.Frames {
 		if fr.Status == explain.Skipped || fr.Status == explain.Failed || fr.Status == explain.Limit {
 			eager++
+			if fr.Parent == nil {
+				m.Whole = append(m.Whole, fr.Name)
+			}
 		}
 	}
 	n := r.Totals
