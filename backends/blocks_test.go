@@ -46,6 +46,29 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
+// TestDepthwiseInBlocks: between images in blocks, windows reach over every border of the image,
+// and beyond it; some are those that are compiled, some read tap by tap.
+func TestDepthwiseInBlocks(t *testing.T) {
+	for _, c := range test.Some(t, 3, []convCase{
+		{2, 16, 9, 10, 16, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 16},
+		{2, 24, 7, 23, 24, 5, 5, ints(2, 2), ints(2, 2), ints(1, 1), 24},
+		{1, 32, 3, 3, 32, 3, 3, ints(2, 2), ints(4, 4), ints(1, 1), 32},
+		{1, 48, 6, 5, 48, 7, 7, ints(1, 1), ints(3, 3), ints(1, 1), 48},
+		{2, 16, 12, 19, 16, 5, 3, ints(1, 1), ints(2, 2), ints(1, 2), 16},
+		{1, 16, 11, 70, 16, 3, 5, ints(1, 2), ints(0, 0), ints(1, 1), 16},
+		{1, 24, 14, 13, 24, 3, 3, ints(3, 3), ints(1, 1), ints(3, 1), 24},
+		{1, 16, 80, 61, 16, 7, 7, ints(2, 2), ints(3, 3), ints(1, 1), 16},
+	}) {
+		t.Run(c.String(), func(t *testing.T) {
+			g := &modelGraph{testGraph: newTestGraph("depthwise")}
+			x := g.conv(g.input(filled(ops.Float32, 1, c.n, 20, c.h, c.w)), 20, c.in, 1, 1, 1)
+			y := g.Emit(ops.Convolution, x, g.small(c.out, 1, c.kh, c.kw), nil, c.stride, c.pad, c.dil, false, ints(0, 0), sym.C(c.groups))
+			m := g.outputs(g.conv(g.Emit(ops.Hardswish, y), c.out, 12, 1, 1, 1))
+			everywhere(t, m, g.in, 1e-3)
+		})
+	}
+}
+
 // TestBlocksOfDynamicBatch: one program with a region serves every batch.
 func TestBlocksOfDynamicBatch(t *testing.T) {
 	g := newDynamicGraph(2, 9)
