@@ -61,6 +61,13 @@ var convCases = []convCase{
 	{3, 4, 19, 30, 16, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 1},
 	{2, 1, 33, 35, 40, 5, 3, ints(3, 3), ints(2, 2), ints(1, 2), 1},
 	{1, 2, 20, 64, 33, 4, 4, ints(4, 2), ints(0, 0), ints(2, 1), 1},
+	// rows of several tiles, of which those at a border are padded by themselves: steps of one
+	// and two, a last row and column that nothing is missing of, several slices of k, windows
+	// that see nothing of the image
+	{2, 3, 12, 60, 16, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 1},
+	{2, 3, 16, 122, 12, 3, 3, ints(2, 2), ints(1, 1), ints(1, 1), 1},
+	{1, 4, 12, 130, 40, 7, 7, ints(2, 2), ints(3, 3), ints(1, 1), 1},
+	{1, 2, 7, 140, 20, 5, 3, ints(1, 2), ints(6, 5), ints(3, 2), 1},
 	// one pixel whose window is the image, which is a product, and one whose window is less
 	{3, 40, 1, 1, 33, 1, 1, ints(1, 1), ints(0, 0), ints(1, 1), 1},
 	{2, 7, 4, 5, 20, 4, 5, ints(2, 1), ints(0, 0), ints(1, 1), 1},
