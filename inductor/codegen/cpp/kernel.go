@@ -43,17 +43,21 @@ type Code struct {
 	// Units and Grain are C expressions: the number of parallel iterations, and
 	// how many a thread should at least get.
 	Units, Grain string
-	Widths       []int
-	// Symbol is the function to call: that of an equal kernel where there is one.
+	// Symbol is the function to call: one that alike kernels share where there are any.
 	Symbol string
 	Slots  []int  // program slots of the kernel's own table
 	Gemm   string // initialiser of tc_gemm_args; empty for loops
 	Pack   bool   // Text is the statement that packs a weight
+
+	shape  shape
+	given  []int64 // what a shared function is told of this kernel, in its table S
+	uses   uses
+	widths []int // lanes of registers
 }
 
 // emitter writes one kernel.
 type emitter struct {
-	pre *prelude
+	pre *uses
 	text
 	memory
 	code *Code
@@ -81,8 +85,9 @@ type regVal struct {
 }
 
 // Kernel generates the C function of k.
-func Kernel(env *Env, pre *Prelude, k *sched.Kernel) *Code {
-	e := &emitter{memory: memory{env: env, k: k}, pre: pre.p, lanes: env.Machine.Lanes, code: &Code{Name: k.Name, Symbol: k.Name}}
+func Kernel(env *Env, k *sched.Kernel) *Code {
+	code := &Code{Name: k.Name, Symbol: k.Name}
+	e := &emitter{memory: memory{env: env, k: k}, pre: &code.uses, lanes: env.Machine.Lanes, code: code}
 	if k.Lanes8() {
 		e.lanes = max(e.lanes/2, 1)
 	}
@@ -101,14 +106,15 @@ func Kernel(env *Env, pre *Prelude, k *sched.Kernel) *Code {
 			st.Node.Writes(func(b *ir.Buffer, _ *ir.Index) { e.outer[b] = true })
 		}
 	}
-	pre.width(e.lanes)
+	code.widths = []int{e.lanes}
 	if k.Group.Template {
 		template{e}.epilogue()
 	} else {
 		e.function()
 	}
-	e.code.Text, e.code.Slots = e.sb.String(), e.slots
-	return e.code
+	marked := e.sb.String()
+	code.Text, code.Slots, code.shape = unmarked(marked), e.slots, shapeOf(marked, code.Name)
+	return code
 }
 
 // filled is the number of lanes that the vectorised loop fills: short loops, as over a
@@ -124,6 +130,9 @@ func (e *emitter) filled(lanes int) int {
 // chunk is the number of iterations of a pointwise kernel's last loop that a
 // thread takes at once.
 const chunk = 16384
+
+// unrolled is how many vectors a loop takes at the most that a C compiler writes out.
+const unrolled = 8
 
 // function writes the kernel and its loops.
 func (e *emitter) function() {
@@ -261,17 +270,21 @@ func (e *emitter) pointwise() {
 		units = e.size(sym.Mul(total, per))
 		e.code.Units, e.code.Grain = units, e.grain(min(chunk, ir.HintOf(last)))
 		e.open("for (i64 w = lo; w < hi; w++)")
-		e.p("const i64 first = w %% %s * %d;", e.size(per), chunk)
-		e.p("const i64 rest = %s - first;", e.size(last))
+		e.p("const i64 first = w %% %s * %d;", e.number(per), chunk)
+		e.p("const i64 rest = %s - first;", e.number(last))
 		e.p("const i64 end = first + (rest < %d ? rest : %d);", chunk, chunk)
 		if k.Outer > 0 {
-			e.p("const i64 o = w / %s;", e.size(per))
+			e.p("const i64 o = w / %s;", e.number(per))
 			e.decode("o", k.Outer)
 		}
 	} else {
 		e.code.Units, e.code.Grain = units, e.grain(n)
 		e.open("for (i64 w = lo; w < hi; w++)")
-		e.p("const i64 first = 0, end = %d;", n)
+		end := fmt.Sprint(n)
+		if n > int64(unrolled*e.lanes) {
+			end = e.number(last)
+		}
+		e.p("const i64 first = 0, end = %s;", end)
 		if k.Outer > 0 {
 			e.decode("w", k.Outer)
 		}

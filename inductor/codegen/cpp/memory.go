@@ -29,6 +29,14 @@ func (m *memory) size(x sym.Int) string {
 	return fmt.Sprintf("S[%d]", m.env.Size(x))
 }
 
+// number is a stride or an offset as C text, in which alike kernels may differ.
+func (m *memory) number(x sym.Int) string {
+	if v, ok := x.IsConst(); ok && v > 1 {
+		return marked(v)
+	}
+	return m.size(x)
+}
+
 // address is the C text of an index in which loop k is called name(k).
 func (m *memory) address(x ir.Index) string {
 	var parts []string
@@ -43,11 +51,11 @@ func (m *memory) address(x ir.Index) string {
 			if strings.ContainsAny(name, " +") {
 				name = "(" + name + ")"
 			}
-			parts = append(parts, m.size(c)+" * "+name)
+			parts = append(parts, m.number(c)+" * "+name)
 		}
 	}
 	if !sym.Is(x.Off, 0) || len(parts) == 0 {
-		parts = append(parts, m.size(x.Off))
+		parts = append(parts, m.number(x.Off))
 	}
 	return strings.Join(parts, " + ")
 }

@@ -100,11 +100,36 @@ type helper struct {
 	apart bool   // never inlined: it runs once a row
 }
 
-// prelude collects the helpers that a shard uses.
+// use is a helper over so many lanes.
+type use struct {
+	name  string
+	lanes int
+}
+
+// uses are the helpers that a kernel names, in order, and how often.
+type uses struct {
+	list  []use
+	times map[use]int
+}
+
+// fn notes the use of a helper for lanes and returns its C name.
+func (u *uses) fn(name string, lanes int) string {
+	if u.times == nil {
+		u.times = map[use]int{}
+	}
+	x := use{name, lanes}
+	if u.times[x]++; u.times[x] == 1 {
+		u.list = append(u.list, x)
+	}
+	return fmt.Sprintf("%s%d", name, lanes)
+}
+
+// prelude is the head of a shard: the register types and the helpers that its kernels use.
 type prelude struct {
-	used map[string]int // "exp_f16": how often kernels name it
-	libm bool
-	list []emitted // helpers after those that they need
+	used   map[string]int // "exp_f16": how often kernels name it
+	libm   bool           // some helper calls functions of libm
+	list   []emitted      // helpers after those that they need
+	widths []int          // lanes of registers
 }
 
 // emitted is a helper of a shard.
@@ -127,11 +152,17 @@ const (
 // largeHelper is the length of text from which a helper counts as large.
 const largeHelper = 300
 
-// fn notes the use of a helper for lanes and returns its C name.
-func (p *prelude) fn(name string, lanes int) string {
-	full := p.emit(name, lanes)
-	p.used[full]++
-	return full
+// add has the prelude serve a kernel as well.
+func (p *prelude) add(c *Code) {
+	for _, u := range c.uses.list {
+		p.used[p.emit(u.name, u.lanes)] += c.uses.times[u]
+	}
+	for _, n := range c.widths {
+		if n > 1 && !slices.Contains(p.widths, n) {
+			p.widths = append(p.widths, n)
+			slices.Sort(p.widths)
+		}
+	}
 }
 
 // emit sees to it that a helper is in the shard, with what it needs.
@@ -181,11 +212,11 @@ func helperOf(name string, lanes int) helper {
 	return h
 }
 
-// text is the prelude for the widths in use, in a stable order.
-func (p *prelude) text(widths []int) string {
+// text is the prelude, in a stable order.
+func (p *prelude) text() string {
 	var sb strings.Builder
 	sb.WriteString(scalars)
-	for _, n := range widths {
+	for _, n := range p.widths {
 		sb.WriteString(vectorTypes(n))
 	}
 	apart := p.calls()

@@ -10,16 +10,19 @@ import (
 // helper, is a function of its own; what they use once is inlined, and so is
 // everything small.
 func TestLargeHelpersAreCalls(t *testing.T) {
-	p := newPrelude()
+	var code Code
 	for range inlineUses + 1 {
-		p.fn("sin_f", 8)
+		code.uses.fn("sin_f", 8)
 	}
-	p.fn("erf_f", 8)
+	code.uses.fn("erf_f", 8)
 	for range inlineScalarUses + 1 {
-		p.fn("tanh_f", 1)
+		code.uses.fn("tanh_f", 1)
 	}
-	p.fn("fold_sum_f", 8)
-	text := p.text([]int{8})
+	code.uses.fn("fold_sum_f", 8)
+	code.widths = []int{8}
+	p := newPrelude()
+	p.add(&code)
+	text := p.text()
 	for name, called := range map[string]bool{
 		"sin_f8": false, "trig_f8": true, "erf_f8": false, "exp_f8": false, "tanh_f1": true, "exp_f1": false, "fma_f8": false,
 		"fold_sum_f8": true,

@@ -2,34 +2,48 @@ package cpp
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
-// Prelude collects the helper functions and register widths of one shard.
-type Prelude struct {
-	p      *prelude
-	widths []int
+// shard is a translation unit without the entry function.
+type shard struct {
+	prelude *prelude
+	body    strings.Builder
 }
 
-// NewPrelude returns an empty prelude.
-func NewPrelude() *Prelude { return &Prelude{p: newPrelude()} }
-
-func (p *Prelude) width(n int) {
-	if n > 1 && !slices.Contains(p.widths, n) {
-		p.widths = append(p.widths, n)
-		slices.Sort(p.widths)
+// shards distributes functions over n translation units of about the same length, for compilers
+// that run side by side. The entry function goes into the first.
+func shards(functions []function, n, entry int) []*shard {
+	out := make([]*shard, n)
+	for i := range out {
+		out[i] = &shard{prelude: newPrelude()}
 	}
+	for _, f := range functions {
+		best, least := 0, 0
+		for i, s := range out {
+			length := s.body.Len()
+			if i == 0 {
+				length += entry / entryShare
+			}
+			if i == 0 || length < least {
+				best, least = i, length
+			}
+		}
+		out[best].prelude.add(f.code)
+		out[best].body.WriteString(f.text + "\n")
+	}
+	return out
 }
-
-// Libm reports whether the shard calls functions of libm.
-func (p *Prelude) Libm() bool { return p.p.libm }
-
-// Text is the head of the shard.
-func (p *Prelude) Text() string { return p.p.text(p.widths) }
 
 // Segment is a run of kernels without an eager call in between.
 type Segment struct{ Kernels []*Code }
+
+// manyCalls is how many kernels an entry function calls at the most that is optimized: it has
+// nothing to gain, and its length makes a compiler take as long for it as for the kernels.
+const manyCalls = 32
+
+// entryShare is how many letters of an entry function take as long as one of a kernel.
+const entryShare = 4
 
 // Entry writes the function that runs one segment: it declares the kernels of
 // all shards and calls them through the runtime.
@@ -45,6 +59,9 @@ func Entry(name string, segments []Segment) string {
 		}
 	}
 	sb.WriteString("#ifdef __cplusplus\nextern \"C\"\n#endif\n")
+	if len(declared) > manyCalls {
+		sb.WriteString("#ifdef __clang__\n__attribute__((optnone))\n#else\n__attribute__((optimize(\"O0\")))\n#endif\n")
+	}
 	fmt.Fprintf(&sb, "i64 %s(i64 segment, void *const *B, const i64 *S, const tc_runtime *R) {\n  switch (segment) {\n", name)
 	for i, s := range segments {
 		fmt.Fprintf(&sb, "  case %d:\n", i)
@@ -82,23 +99,14 @@ func (c *Code) call() string {
 	if len(table) == 0 {
 		table = []string{"0"}
 	}
-	run := fmt.Sprintf("R->parfor(%s, L, S, %s, %s, \"%s\");", c.Symbol, c.Units, c.Grain, c.Name)
+	sizes, own := "S", ""
+	if len(c.given) > 0 {
+		sizes, own = "K", fmt.Sprintf("static const i64 K[] = {%s}; ", joined(c.given))
+	}
+	run := fmt.Sprintf("R->parfor(%s, L, %s, %s, %s, \"%s\");", c.Symbol, sizes, c.Units, c.Grain, c.Name)
 	if c.Gemm != "" {
-		run = fmt.Sprintf("const tc_gemm_args g = %s; R->gemm(&g, L, S, \"%s\");", strings.Replace(c.Gemm, symbolMark, c.Symbol, 1), c.Name)
+		run = fmt.Sprintf("const tc_gemm_args g = %s; R->gemm(&g, L, %s, \"%s\");",
+			strings.Replace(c.Gemm, symbolMark, c.Symbol, 1), sizes, c.Name)
 	}
-	return fmt.Sprintf("{ void *const L[] = {%s}; %s }", strings.Join(table, ", "), run)
-}
-
-// Shape is the kernel's text without its name and comments: kernels of the same
-// shape compute the same and are compiled once.
-func (c *Code) Shape() string {
-	var sb strings.Builder
-	for line := range strings.Lines(c.Text) {
-		line, _, _ = strings.Cut(line, "//")
-		if line = strings.TrimSpace(line); line != "" {
-			sb.WriteString(strings.Replace(line, "void "+c.Name+"(", "void (", 1))
-			sb.WriteByte('\n')
-		}
-	}
-	return sb.String()
+	return fmt.Sprintf("{ void *const L[] = {%s}; %s%s }", strings.Join(table, ", "), own, run)
 }

@@ -14,7 +14,7 @@ import (
 
 // speller spells operations on so many lanes, with the helpers of a prelude.
 type speller struct {
-	pre   *prelude
+	pre   *uses
 	lanes int
 }
 

@@ -68,60 +68,29 @@ func usesBatch(x ir.Index, nb int) bool {
 // kernelsPerShard is how many kernels are worth a compiler process of their own.
 const kernelsPerShard = 8
 
-// entryShare tells what the entry function, which is in shard 0, costs: a
-// kernel for so many that it calls.
-const entryShare = 12
-
 // maxShards bounds the compiler processes of one graph.
 const maxShards = 8
 
 // module is one program in C.
 type module struct {
 	*Target
-	plan     *plan.Plan
-	total    int // kernels
-	done     int
-	preludes []*Prelude        // [] /* shard */
-	bodies   []strings.Builder // [] /* shard */
-	codes    []*Code           // [] /* group */
-	shapes   map[string]string // kernel text without names -> symbol
-	numbers  map[string]int    // size expression -> its position in sizes
-	sizes    []sym.Int
-	build    *codegen.Build
+	plan    *plan.Plan
+	codes   []*Code        // [] /* group */
+	numbers map[string]int // size expression -> its position in sizes
+	sizes   []sym.Int
+	build   *codegen.Build
 }
 
 // Writer begins the module of a plan.
 func (t *Target) Writer(p *plan.Plan) codegen.Writer {
-	m := &module{
-		Target: t, plan: p, total: p.Count(false), codes: make([]*Code, len(p.Kernels)), shapes: map[string]string{},
-		numbers: map[string]int{},
-	}
-	n := min(max(t.Cores, 1), (m.total+kernelsPerShard-1)/kernelsPerShard, maxShards)
-	n = max(n, 1)
-	m.preludes = make([]*Prelude, n)
-	m.bodies = make([]strings.Builder, n)
-	for i := range m.preludes {
-		m.preludes[i] = NewPrelude()
-	}
-	return m
+	return &module{Target: t, plan: p, codes: make([]*Code, len(p.Kernels)), numbers: map[string]int{}}
 }
 
-// Kernel generates one kernel into a shard, or finds that an equal one is there.
+// Kernel generates one kernel.
 func (m *module) Kernel(i int) (*codegen.Code, error) {
-	k, n := m.plan.Kernels[i], len(m.preludes)
-	shard := min((m.done+m.total/(entryShare*n))*n/m.total, n-1)
-	m.done++
 	env := &Env{Machine: m.Machine, Slot: m.plan.Slot, Size: m.size, Streams: m.streams(i), Packing: m.plan.PackOf(i), Check: m.plan.Check}
-	code := Kernel(env, m.preludes[shard], k)
-	m.codes[i] = code
-	shape := code.Shape()
-	if symbol, ok := m.shapes[shape]; ok {
-		code.Symbol = symbol
-	} else {
-		m.shapes[shape] = code.Name
-		m.bodies[shard].WriteString(code.Text + "\n")
-	}
-	return &codegen.Code{Text: code.Text, Lines: code.Lines}, nil
+	m.codes[i] = Kernel(env, m.plan.Kernels[i])
+	return &codegen.Code{Text: m.codes[i].Text, Lines: m.codes[i].Lines}, nil
 }
 
 // streams tells for the buffers that a step writes whether they are stored past
@@ -171,20 +140,24 @@ func (m *module) Build() *codegen.Build { return m.build }
 
 // link writes the entry function and puts the translation units together.
 func (m *module) link() {
+	functions := functions(m.codes)
 	b := &codegen.Build{Entry: "tc_entry", Lanes: m.Lanes}
-	segments := m.segments()
-	for i, pre := range m.preludes {
-		head := pre.Text()
-		text := head + "\n" + m.bodies[i].String()
-		if i == 0 {
-			b.Start = Entry(b.Entry, segments)
-			text += b.Start
-		}
-		b.Heads = append(b.Heads, head)
-		b.Libm = b.Libm || pre.Libm()
-		b.Shards = append(b.Shards, withoutComments(text))
-	}
+	entry := Entry(b.Entry, m.segments())
 	b.Sizes = m.sizes
+	n := max(1, min(m.Cores, (len(functions)+kernelsPerShard-1)/kernelsPerShard, maxShards))
+	for _, s := range shards(functions, n, len(entry)) {
+		head := s.prelude.text()
+		b.Heads = append(b.Heads, head)
+		b.Libm = b.Libm || s.prelude.libm
+		b.Shards = append(b.Shards, head+"\n"+withoutComments(s.body.String()))
+	}
+	b.Shards[0] += entry
+	for _, f := range functions {
+		if f.own {
+			b.Start += f.text
+		}
+	}
+	b.Start += entry
 	m.build = b
 }
 

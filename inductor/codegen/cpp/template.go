@@ -44,7 +44,7 @@ func (e template) epilogue() {
 		e.pixelRows(rows, walked)
 	} else {
 		e.open("for (i64 q = 0; q < m; q++)")
-		e.p("const i64 row = b * %s + m0 + q;", e.size(rows))
+		e.p("const i64 row = b * %s + m0 + q;", e.number(rows))
 		if k.Vec > 0 {
 			e.decode("row", k.Vec)
 		} else {
@@ -79,7 +79,7 @@ func (e template) pixelLoops(rows sym.Int) int {
 // whose columns are a block of channels: what belongs to channels is loaded before it.
 func (e template) pixelRows(rows sym.Int, walked int) {
 	k, first := e.k, e.k.Vec-walked
-	e.p("const i64 row = b * %s + m0;", e.size(rows))
+	e.p("const i64 row = b * %s + m0;", e.number(rows))
 	rest, next := "row", ""
 	for loop := k.Vec - 1; loop >= first; loop-- {
 		name, size := e.names[loop], e.size(k.Loops[loop].Size)
