@@ -231,7 +231,11 @@ func (p *Profile) Summary() []string {
 			Nanos(p.PerStep(g.Idle))))
 	}
 	for _, m := range p.MemoryPeaks() {
-		out = append(out, fmt.Sprintf("memory allocated in a step: at most %s on %s%s", Bytes(m.Bytes), m.Device, p.where(m)))
+		of := "in a step"
+		if p.Stacks != nil && len(p.Stacks.Peaks) > 0 { // other steps may do other things
+			of = "in one more step"
+		}
+		out = append(out, fmt.Sprintf("memory allocated %s: at most %s on %s%s", of, Bytes(m.Bytes), m.Device, p.where(m)))
 	}
 	if p.Apart != "" {
 		out = append(out, "not joined to the trace: "+p.Apart)
@@ -316,9 +320,12 @@ func (c *Cost) Text() string {
 	return out
 }
 
-// Place is the line of a cost, or the function of Python that it is in; "" where neither is known.
+// Place is the line of a cost, or the function of Python that it is in; "" where neither is known. Of an operator
+// after a break it is the line that broke.
 func (c *Cost) Place(short func(logs.Pos) string) string {
 	switch {
+	case c.Kind == EagerCost && c.Break != nil && c.Pos.Line > 0:
+		return "break at " + short(c.Pos)
 	case c.Pos.Line > 0:
 		return short(c.Pos)
 	case c.In != "":

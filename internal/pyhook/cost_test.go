@@ -72,6 +72,31 @@ func TestPauseCosts(t *testing.T) {
 	}
 }
 
+// TestDiffersCosts reports the processor time of a step of a program under pause without a breakpoint and with
+// "differs", in turns, the least of all rounds. It asserts that nothing differs.
+func TestDiffersCosts(t *testing.T) {
+	test.Long(t, "it measures for minutes")
+	p := python(t, "torch")
+	file := filepath.Join(t.TempDir(), "program.py")
+	writeFile(t, file, costProgram)
+	for _, size := range []struct{ name, args string }{{"short calls", "16 16 20"}, {"larger steps", "128 1024 5"}} {
+		least := [2]float64{}
+		for range 3 {
+			for i, standing := range [][]ctl.Command{nil, {brk(1, "differs")}} {
+				v := startModules(t, []string{"pause"}, nil, standing, append([]string{p, file}, strings.Fields(size.args)...)...)
+				us, err := strconv.ParseFloat(strings.TrimSpace(v.end(0)), 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if had := least[i]; had == 0 || us < had {
+					least[i] = us
+				}
+			}
+		}
+		t.Logf("%s: %.1f us a step under pause, %.1f with differs: %.1f times", size.name, least[0], least[1], least[1]/least[0])
+	}
+}
+
 // A call that compiled code serves calls nothing of ours while no breakpoint, step or pause asks for
 // calls, before such a breakpoint and after it.
 func TestPauseCallsNothing(t *testing.T) {

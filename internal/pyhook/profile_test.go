@@ -198,7 +198,7 @@ else:
 			t.Errorf("%s: standard error is %s\nwithout us %s", how, got, want)
 		}
 		record := strings.Join(records(t, trace, "tcdbg_profiled"), "")
-		if how == "thread" && !strings.Contains(record, `"problems":["calls of a thread other than the main one are not recorded"]`) {
+		if how == "thread" && !strings.Contains(record, `"problems":["nothing was recorded: threads other than the main one call`) {
 			t.Error(record)
 		}
 		if how == "raises" && !strings.Contains(record, "times.json") {

@@ -91,6 +91,9 @@ def _begins(call):
             _profile.before(call.function)
 
 
+OTHER_THREADS = "calls of a thread other than the main one are not recorded"
+
+
 class _Profile:
     def __init__(self, steps):
         self.wanted = steps
@@ -120,7 +123,7 @@ class _Profile:
         if threading.current_thread() is not threading.main_thread():
             # PyTorch's profiler complains on standard error where it is begun in another thread first,
             # and where its thread has ended.
-            self.problem("calls of a thread other than the main one are not recorded")
+            self.problem(OTHER_THREADS)
             return
         self.called = True
         compiled, self.compiled = self.compiled, False
@@ -246,7 +249,11 @@ class _Profile:
         if "times" not in self.files:
             if "torch" not in sys.modules:
                 return
-            if not self.called and self.problems:
+            if not self.called and OTHER_THREADS in self.problems:
+                self.problems.remove(OTHER_THREADS)
+                self.problem("nothing was recorded: threads other than the main one call the compiled functions, "
+                             "and their calls are not recorded")
+            elif not self.called and self.problems:
                 pass  # which is why
             elif begun:
                 self.problem("the program ended before a step was recorded whole")
