@@ -135,11 +135,16 @@ var pure = pass.NewTable("aot pure",
 	rewrite("scatter_into_sum", "add what is scattered into zeros straight into the sum that it becomes part of",
 		func(g *pureGraph) int { return scatterIntoSum(g.Graph) },
 		pass.Need{Pass: "decompose", Why: "the gradient of an embedding is such a scatter only then"}),
+	rewrite("sum_slices", "make sums of neighbouring slices of two tensors one sum",
+		func(g *pureGraph) int { return sumSlices(g.Graph) },
+		pass.Need{Pass: "decompose", Why: "the gradient of a concatenation is slices only then"},
+		pass.Need{Pass: "cse", Why: "a slice that is taken twice has one reader only then"}),
 	rewrite("dead_code", "drop values that nobody reads",
 		func(g *pureGraph) int { return g.EliminateDead() },
 		pass.Need{Pass: "decompose", Why: "a decomposition may leave results that nobody reads"},
 		pass.Need{Pass: "cse", Why: "of equal values the first keeps its name, read or not"},
-		pass.Need{Pass: "scatter_into_sum", Why: "the zeros that were scattered into are no longer read"}),
+		pass.Need{Pass: "scatter_into_sum", Why: "the zeros that were scattered into are no longer read"},
+		pass.Need{Pass: "sum_slices", Why: "of a whole sum some slices may have no reader"}),
 )
 
 // rewrite is a row that rewrites a graph in place.

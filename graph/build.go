@@ -133,6 +133,23 @@ func (n *Node) Repropagate() error {
 	return nil
 }
 
+// SameWith reports whether a call gives the same shapes, types and strides if it reads y where it
+// reads x.
+func (n *Node) SameWith(x, y *Node) bool {
+	row := n.OpRow()
+	if row == nil {
+		return false
+	}
+	args := mapNodes(n.Args, func(m *Node) *Node {
+		if m == x {
+			return y
+		}
+		return m
+	}).([]any)
+	res, err := row.Meta(&ops.Call{Op: row, Args: args})
+	return err == nil && sameMeta(metaOf(res), n.Meta)
+}
+
 // EliminateDead removes nodes whose values nobody uses and that do not mutate,
 // and returns how many.
 func (g *Graph) EliminateDead() int {
