@@ -568,6 +568,9 @@ func numberFacts(f *advice.Finding, rc *explain.Recompile, g *explain.GuardFailu
 			if state, at = numberState(rc.Compile, s); state == advice.Constant && at.File == "" {
 				at, recorded = s.Pos, false
 			}
+			if later := failsAt(rc.Compile, name); state == advice.Branched && later.File != "" {
+				at = later
+			}
 		}
 		if computed := name != source && computedOf(source, name); computed && state == advice.Constant {
 			f.Name = name // the number itself is needed, on the side of the branch that this call takes
@@ -664,6 +667,24 @@ func opensLater(c *explain.Compile, g *explain.GuardFailure) bool {
 		}
 	}
 	return false
+}
+
+// failsAt is the line of the guard on a number of a compile's entry that a later call fails: of several
+// lines that ask for the number, the one whose answer changes. None where no reason tells it.
+func failsAt(c *explain.Compile, name string) logs.Pos {
+	for _, o := range c.Frame.Compiles {
+		if o.Recompile == nil {
+			continue
+		}
+		for i := range o.Recompile.Failures {
+			g := &o.Recompile.Failures[i]
+			asks := strings.Contains(" "+explain.PlainSource(g.Source)+" ", " "+name+" ") // t, and t of "1 <= t <= 5"
+			if asks && o.Recompile.Entry(g) == c && g.Pos.File != "" && !explain.FrameworkFile(g.Pos.File) {
+				return g.Pos
+			}
+		}
+	}
+	return logs.Pos{}
 }
 
 // numberState says what became of a symbol, and which line asked for its value: none is recorded

@@ -78,6 +78,11 @@ func TestJudge(t *testing.T) {
 		{"mended", measured(1, 0, 3, 1), measured(0, 0, 1, 0), same, false, "so what fails is in what the remedy changes"},
 		{"killed", measured(1, 0, 3, 0), killed, same, false, "did not end by itself"},
 		{"differs", measured(1, 0, 3, 0), measured(0, 0, 1, 0), &Comparison{First: "x"}, false, "the results differ: x"},
+		{
+			"prints differ", measured(1, 0, 3, 0), measured(0, 0, 1, 0),
+			&Comparison{First: "line 1 of standard output is 2", Grown: true}, false,
+			"is 2; what calls compute differs by no more than rounding",
+		},
 		{"not compared", measured(1, 0, 3, 0), measured(0, 0, 1, 0), nil, false, "could not be compared"},
 		{"left eager", measured(1, 0, 3, 0), eager, same, false, "5 functions left to eager execution more"},
 		{

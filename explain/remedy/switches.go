@@ -73,7 +73,7 @@ var switchTable = []switchRow{
 		},
 		pySet: func(v string) string {
 			m, _ := ParseMark(v)
-			return fmt.Sprintf("torch._dynamo.maybe_mark_dynamic(%s, %d) before the first call of %s", m.Name, m.Dim, m.Function)
+			return fmt.Sprintf("torch._dynamo.maybe_mark_dynamic(%s, %d) before each call of %s", m.Name, m.Dim, m.Function)
 		},
 	},
 	{

@@ -171,6 +171,9 @@ func (s *numericsCheck) notCompared(o *outcome, report *explain.Report, bad stri
 		code = *o.measured.Exit
 	}
 	words := o.lastWords()
+	if o.state == remedy.TimedOut {
+		words = ""
+	}
 	if words != "" {
 		words = " (" + words + ")"
 	}

@@ -308,14 +308,31 @@ func trialReport(r *Run) (*explain.Report, error) {
 	return fold.All(st, r.Info.title())
 }
 
-// lastWords is the last line of what a trial printed to standard error, for a message.
+// lastWords is what a trial's standard error says of its end, for a message.
 func (o *outcome) lastWords() string {
 	text, err := regular.Read(o.folder.file(stderrFile), 16<<20)
 	if err != nil {
 		return ""
 	}
-	lines := strings.Split(strings.TrimSpace(results.Programs(string(text))), "\n")
-	return shown(strings.TrimSpace(lines[len(lines)-1]))
+	return shown(lastError(results.Programs(string(text))))
+}
+
+// lastError is the exception that a Python program ends with, below which PyTorch prints what could be set; else the last
+// line of standard error.
+func lastError(stderr string) string {
+	lines := strings.Split(strings.TrimSpace(stderr), "\n")
+	for i := len(lines) - 1; i >= 0; i-- {
+		if !strings.HasPrefix(lines[i], "Traceback (most recent call last):") {
+			continue
+		}
+		for _, l := range lines[i+1:] {
+			if l != "" && l[0] != ' ' && l[0] != '\t' {
+				return strings.TrimSpace(l)
+			}
+		}
+		break
+	}
+	return strings.TrimSpace(lines[len(lines)-1])
 }
 
 // unwatched says why no call of the program was seen.

@@ -211,7 +211,7 @@ func (t *trials) baseline(ctx context.Context, of int) error {
 		if o.state == remedy.Cancelled {
 			return nil
 		}
-		if words != "" && (o.measured.Exit == nil || *o.measured.Exit != 0) {
+		if words != "" && o.state != remedy.TimedOut && (o.measured.Exit == nil || *o.measured.Exit != 0) {
 			bad += " (" + words + ")"
 		}
 		return fmt.Errorf("nothing can be tried: the program as it is %s", bad)

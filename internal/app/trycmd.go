@@ -163,7 +163,7 @@ func (p *trialProgram) begin(ctx context.Context, r *Run) (t *trials, err error)
 	}
 	if bad := (&trials{prog: p}).unusable(o); bad != "" {
 		words := o.lastWords()
-		if words != "" && (o.measured.Exit == nil || *o.measured.Exit != 0) {
+		if words != "" && o.state != remedy.TimedOut && (o.measured.Exit == nil || *o.measured.Exit != 0) {
 			bad += " (" + words + ")"
 		}
 		return nil, failf(ExitData, "nothing can be tried: the program as it is %s", bad)
