@@ -19,6 +19,11 @@ func timed(m *Measured, low, median, high float64) *Measured {
 	return m
 }
 
+func least(m *Measured, ms float64) *Measured {
+	m.LeastMS = &ms
+	return m
+}
+
 func whole(m *Measured, names ...string) *Measured {
 	n := len(names)
 	m.Eager, m.Whole = &n, names
@@ -45,8 +50,11 @@ func TestQuicker(t *testing.T) {
 	if got := base.Quicker(timed(measured(1, 0, 3, 0), 4, 5, 6)); *got.CallMS != 5 || *got.LowMS != 4 || *base.CallMS != 15 {
 		t.Errorf("of 15 and 5 ms: %v", *got.CallMS)
 	}
-	if got := base.Quicker(timed(measured(1, 0, 3, 0), 20, 21, 22)); got != base {
+	if got := base.Quicker(timed(measured(1, 0, 3, 0), 20, 21, 22)); *got.CallMS != 15 {
 		t.Errorf("of 15 and 21 ms: %v", *got.CallMS)
+	}
+	if got := least(base, 9).Quicker(least(timed(measured(1, 0, 3, 0), 20, 21, 22), 3)); *got.CallMS != 15 || *got.LeastMS != 3 {
+		t.Errorf("of 15 and 21 ms, at least 3: %v, %v", *got.CallMS, *got.LeastMS)
 	}
 	if got := base.Quicker(measured(1, 0, 3, 0)); got != base {
 		t.Error("a run without times has none")
@@ -95,6 +103,10 @@ func TestJudge(t *testing.T) {
 		{"faster", timed(measured(0, 0, 1, 0), 9, 10, 11), timed(measured(0, 0, 1, 0), 4, 5, 6), same, true, "a call takes 50 % less"},
 		{"slower", timed(measured(1, 0, 3, 0), 4, 5, 6), timed(measured(0, 0, 1, 0), 9, 10, 11), same, true, "but a call takes 100 % more"},
 		{"noise", timed(measured(0, 0, 1, 0), 4, 10, 11), timed(measured(0, 0, 1, 0), 4, 5, 6), same, false, "nothing is better"},
+		{
+			"a loaded baseline", least(timed(measured(0, 0, 1, 0), 9, 10, 11), 4), least(timed(measured(0, 0, 1, 0), 4, 5, 6), 3.9),
+			same, false, "nothing is better",
+		},
 		{
 			"hardly faster", timed(measured(0, 0, 1, 0), 9.9, 10, 11), timed(measured(0, 0, 1, 0), 9.4, 9.5, 9.6),
 			same, false, "nothing is better",

@@ -336,14 +336,12 @@ func (t *trials) control(ctx context.Context) error {
 		return err
 	}
 	t.checked = true
-	if quicker := t.base.measured.Quicker(o.measured); quicker != t.base.measured {
-		t.base.measured = quicker
-		t.change(func(l *remedy.Ledger) {
-			b := *l.Baseline
-			b.Measured = quicker
-			l.Baseline = &b
-		})
-	}
+	t.base.measured = t.base.measured.Quicker(o.measured)
+	t.change(func(l *remedy.Ledger) {
+		b := *l.Baseline
+		b.Measured = t.base.measured
+		l.Baseline = &b
+	})
 	switch {
 	case c.OnlyErrors:
 		t.base.results.Noisy = true

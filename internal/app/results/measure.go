@@ -79,7 +79,7 @@ func times(m *remedy.Measured, t *Trial) {
 		v := steady[min(int(share*float64(len(steady))), len(steady)-1)]
 		return &v
 	}
-	m.LowMS, m.CallMS, m.HighMS = at(0.25), at(0.5), at(0.75)
+	m.LowMS, m.CallMS, m.HighMS, m.LeastMS = at(0.25), at(0.5), at(0.75), at(0)
 }
 
 func memory(m *remedy.Measured, t *Trial) {
