@@ -94,12 +94,79 @@ func readConvGrad(c *call) (*convGrad, ir.Reason) {
 // ofWeight multiplies dY[oc, p] by the gathered image [(ic, kh, kw), p].
 func (g *convGrad) ofWeight(out *tensor) {
 	c := g.c
+	if g.shifts() {
+		g.ofWeightShifted(out)
+		return
+	}
 	view := windowView(c.reach(g.x, g.ws, 0), g.ws) // n, ic, oh, ow, kh, kw
 	cols := g.rowsOf(permuted(view, 1, 4, 5, 0, 2, 3), 3)
 	rows := g.rowsOf(permuted(c.real(g.dy), 1, 0, 2, 3), 1)
 	flat := &tensor{buf: out.buf, dtype: out.dtype, shape: []sym.Int{rows.shape[0], cols.shape[0]}}
 	flat.stride = ops.ContiguousStrides(flat.shape)
 	c.product(rows, transposed(cols), flat)
+}
+
+// The gathered image is kh*kw times as large as the image. Where the taps move by one position, a
+// product for each of them does without it, over the positions p of the padded images, one behind
+// the other:
+//
+//	dW[oc, ic, kh, kw] = sum over p of dY[oc, p] * X[ic, p + kh*width + kw]
+//
+// with zeros in dY where p is no position of the result. maxPadded is how many positions there may
+// be for each of the result.
+const maxPadded = 1.35
+
+// leastChannels fill the columns of such a product.
+const leastChannels = 16
+
+// shifts reports whether the gradient of the weight is computed that way.
+func (g *convGrad) shifts() bool {
+	h, w := g.ws[0], g.ws[1]
+	channels, known := g.w.shape[1].IsConst()
+	few := float64(h.padded()*w.padded()) <= maxPadded*float64(h.out*w.out)
+	return h.step == 1 && w.step == 1 && h.taps*w.taps > 1 && known && channels >= leastChannels && few
+}
+
+// padded is the size with the padding that windows reach into.
+func (w slide) padded() int64 { return w.n + w.before + w.after }
+
+func (g *convGrad) ofWeightShifted(out *tensor) {
+	h, w := g.ws[0], g.ws[1]
+	images, zero := g.x.shape[0], sym.Const(0)
+	grid := []sym.Int{images, sym.Const(h.padded()), sym.Const(w.padded())}
+	positions := sym.Product(grid)
+	// what the last tap reads beyond the last image
+	beyond := sym.Const(h.dilation*(h.taps-1)*w.padded() + w.dilation*(w.taps-1))
+	x := g.laid(g.x, grid, beyond, []sym.Int{zero, zero, sym.Const(h.before), sym.Const(w.before)})
+	dy := g.laid(g.dy, grid, zero, []sym.Int{zero, zero, zero, zero})
+	taps := &tensor{
+		buf: x.buf, dtype: x.dtype, shape: []sym.Int{sym.Const(h.taps), sym.Const(w.taps), positions, x.shape[0]},
+		stride: []sym.Int{sym.Const(h.dilation * w.padded()), sym.Const(w.dilation), sym.Const(1), x.stride[0]},
+	}
+	g.c.product(dy, taps, permuted(out, 2, 3, 0, 1))
+}
+
+// laid is an image [n, c, h, w] as a matrix [c, (n, height, width)] of a grid around it, at the given
+// distance from the grid's edge, with zeros around it and so many beyond each row.
+func (g *convGrad) laid(t *tensor, grid []sym.Int, beyond sym.Int, before []sym.Int) *tensor {
+	c := g.c
+	x := permuted(c.real(t), 1, 0, 2, 3)
+	positions, channels := sym.Product(grid), x.shape[0]
+	rows := &tensor{dtype: t.dtype, shape: []sym.Int{channels, sym.Add(positions, beyond)}}
+	rows.stride = ops.ContiguousStrides(rows.shape)
+	rows.buf = c.l.newBuffer(t.dtype, rows.shape, rows.stride)
+	if !sym.Is(beyond, 0) {
+		c.fillNumber(rows.part(1, span{positions, beyond, sym.Const(1)}), 0)
+	}
+	image := &tensor{buf: rows.buf, dtype: t.dtype, shape: append([]sym.Int{channels}, grid...)}
+	image.stride = append([]sym.Int{rows.stride[0]}, ops.ContiguousStrides(grid)...)
+	after := make([]sym.Int, 4)
+	for d := range after {
+		after[d] = sym.Sub(image.shape[d], sym.Add(x.shape[d], before[d]))
+	}
+	c.frame(image, x, before, after, 0)
+	rows.shape = []sym.Int{channels, positions}
+	return rows
 }
 
 // permuted is t with its dimensions in another order.
