@@ -286,6 +286,40 @@ var depthCases = []convCase{
 	{1, 8, 3, 3, 8, 3, 3, ints(2, 2), ints(4, 4), ints(1, 1), 8},
 }
 
+// groupCases are convolutions whose groups fill a vector together, and some whose groups do
+// not: too many channels for one, more channels out than in, a window of five.
+var groupCases = []convCase{
+	{2, 32, 9, 14, 32, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 8},
+	{1, 24, 11, 23, 24, 3, 3, ints(2, 2), ints(1, 1), ints(1, 1), 6},
+	{2, 32, 7, 7, 32, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 4},
+	{1, 48, 20, 9, 48, 5, 3, ints(2, 1), ints(3, 2), ints(2, 1), 3},
+	{1, 40, 33, 31, 40, 1, 3, ints(1, 2), ints(0, 0), ints(1, 1), 20},
+	{2, 32, 8, 8, 32, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 1},
+	{1, 64, 8, 8, 64, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 2},
+	{1, 16, 8, 9, 32, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 4},
+	{1, 16, 8, 9, 16, 5, 5, ints(1, 1), ints(2, 2), ints(1, 1), 4},
+}
+
+// TestGroups: groups of few channels, the weight packed beforehand or not.
+// They fill vectors of 8 where 8 is a multiple of a group's channels.
+func TestGroups(t *testing.T) {
+	for _, c := range test.Some(t, 3, groupCases) {
+		t.Run(c.String(), func(t *testing.T) {
+			fills := c.groups > 1 && c.in == c.out && 8%(c.in/c.groups) == 0 && c.kw == 3
+			for _, param := range []bool{true, false} {
+				g := newTestGraph("groups")
+				bias := g.param(filled(ops.Float32, 3, c.out))
+				m := g.outputs(g.Emit(ops.Relu, c.emit(g, ops.Float32, param, bias)))
+				text := strings.Join(programOf(t, m, true, false, param).Shards, "")
+				if own := strings.Contains(text, "fused_convolution_relu_0, 4, {"); own != fills {
+					t.Errorf("the form of channels on their own: %v, want %v:\n%s", own, fills, text)
+				}
+				everywhere(t, m, g.in, 1e-4)
+			}
+		})
+	}
+}
+
 // TestDepthwise: a filter for each channel, with bias and what follows, in all forms; the
 // weight may be new in every call.
 func TestDepthwise(t *testing.T) {

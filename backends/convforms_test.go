@@ -23,6 +23,10 @@ var layerClasses = []struct {
 		square(2, 96, 28, 96, 5, 2, 96), square(2, 240, 14, 240, 5, 1, 240), square(2, 576, 7, 576, 5, 1, 576),
 		square(2, 96, 56, 96, 7, 1, 96),
 	}},
+	{"groups", []convCase{
+		square(2, 128, 56, 128, 3, 1, 32), square(2, 256, 56, 256, 3, 2, 32), square(2, 256, 14, 256, 3, 1, 32),
+		square(2, 512, 28, 512, 3, 2, 32), square(2, 512, 14, 512, 3, 1, 32),
+	}},
 }
 
 // square is a convolution of square images and kernels that keeps the size at stride 1.

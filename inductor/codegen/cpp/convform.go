@@ -3,6 +3,7 @@ package cpp
 import (
 	"tcdbg/inductor/ir"
 	"tcdbg/inductor/plan"
+	"tcdbg/ops/sym"
 )
 
 // This file chooses how the runtime's template runs a convolution.
@@ -11,16 +12,35 @@ import (
 const transposeSteps = 24
 
 // unpackedForm is the form of a convolution whose weight is not packed beforehand: each
-// channel on its own where each has one filter, direct where channels lie side by side,
-// else columns.
-func unpackedForm(n *ir.Node) plan.ConvForm {
+// channel on its own where each has one filter, or few share them, direct where channels
+// lie side by side, else columns.
+func unpackedForm(lanes int, n *ir.Node) plan.ConvForm {
 	switch c := n.MM.Conv; {
-	case n.Depthwise():
+	case n.Depthwise() || smallGroups(lanes, n):
 		return plan.ConvDepthwise
 	case c.Block > 1 || c.Lanes > 1:
 		return plan.ConvDirect
 	}
 	return plan.ConvColumns
+}
+
+// smallGroups reports whether the groups of a plain image fill vectors together: each makes as
+// many channels as it reads, by windows of three columns. The runtime spreads the channels
+// of one place in their groups over the lanes.
+func smallGroups(lanes int, n *ir.Node) bool {
+	c, v := n.MM.Conv, n.ConvView()
+	per, known := v.Rows.IsConst()
+	all, fixed := v.Channels.IsConst()
+	k, ok := n.MM.K.IsConst()
+	if lanes < 8 || c.Block > 1 || c.Lanes > 1 || !known || !fixed || !ok || sym.Is(v.Groups, 1) {
+		return false
+	}
+	wide := int64(8)
+	if lanes == 16 && all%16 == 0 {
+		wide = 16
+	}
+	whole := per > 1 && wide%per == 0 && all%wide == 0 && k == per*c.KH*c.KW
+	return whole && c.KW == 3 && c.DilW == 1 && c.StepW <= 2
 }
 
 // ChooseConv picks the form for a convolution with so many output channels, from
@@ -78,7 +98,7 @@ func PackedConv(form plan.ConvForm, lanes int, groups, channels, k int64) int64 
 	height := PanelRows(lanes)
 	switch form {
 	case plan.ConvDepthwise:
-		return depthPadded(lanes, groups) * k
+		return depthPadded(lanes, groups*channels) * k
 	case plan.ConvPixels, plan.ConvWinograd, plan.ConvDirect:
 		height = int64(2 * lanes)
 	}

@@ -49,7 +49,7 @@ func (t *Target) packedFilter(p *plan.Plan, n *ir.Node) (*ir.Buffer, plan.ConvFo
 	if !p.Fixed(v.Weight) || !kok || !rok || !gok {
 		return nil, 0, 0
 	}
-	form := unpackedForm(n)
+	form := unpackedForm(t.Lanes, n)
 	if pixels, ok := v.Pixels.IsConst(); ok && groups == 1 {
 		form = ChooseConv(t.Lanes, channels, k, pixels, n.MM.Conv)
 	}
@@ -217,7 +217,8 @@ func (m *module) packFilter(k *plan.Packing) *Code {
 		"{ const tc_gemm_args g = {%s, 0, %s, 2, {1, %s}, {0, %s}, {0}, %s, %s, 0, 0, (const float *)B[%d] + %s, 0, 0, 0%s}; "+
 			"R->pack(&g, (float *)B[%d], \"pack_%s\"); }  // for %s",
 		m.sizeText(v.Rows), m.sizeText(n.MM.K), m.sizeText(v.Groups), m.sizeText(v.NextFilter), m.sizeText(v.Row), m.sizeText(v.K),
-		m.plan.Slot(v.Weight), m.sizeText(v.WeightOff), convText(n, k), m.plan.Slot(k.Buffer), v.Weight.Name, m.plan.Names[k.Group])}
+		m.plan.Slot(v.Weight), m.sizeText(v.WeightOff), convText(m.Lanes, n, k),
+		m.plan.Slot(k.Buffer), v.Weight.Name, m.plan.Names[k.Group])}
 }
 
 // callText lists what a run does, step by step.

@@ -260,16 +260,16 @@ func (e template) describeConv(n *ir.Node) {
 	}
 	e.code.Gemm = fmt.Sprintf("{%s, %s, %s, %d, %s, %s, %s, %s, %s, 0, 0, %s, (const float *)B[%d] + %s, %d, %s%s}",
 		e.size(v.Rows), e.size(v.Pixels), e.size(n.MM.K), len(size), e.four(size), e.four(as), e.four(bs), e.size(v.Row), e.size(v.K),
-		weight, e.env.Slot(v.Image), e.size(v.ImageOff), packed, symbolMark, convText(n, e.env.Packing))
+		weight, e.env.Slot(v.Image), e.size(v.ImageOff), packed, symbolMark, convText(e.env.Machine.Lanes, n, e.env.Packing))
 }
 
 // convText is the description of an image after that of the product.
-func convText(n *ir.Node, pack *plan.Packing) string {
+func convText(lanes int, n *ir.Node, pack *plan.Packing) string {
 	mm := n.MM
 	if mm.Conv == nil {
 		return ""
 	}
-	form := unpackedForm(n)
+	form := unpackedForm(lanes, n)
 	if pack != nil {
 		form = pack.Form
 	}
