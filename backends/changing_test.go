@@ -65,7 +65,7 @@ func (m *model) Forward(x *torch.Tensor) *torch.Tensor {
 func (m *model) Forward(x *torch.Tensor) *torch.Tensor {
 	return x.Matmul(m.w).Mul(m.st.b.Sin().Exp()).Sum()
 }`},
-		{name: "a parameter", once: true, body: `
+		{name: "a parameter whose gradient is wanted: each step changes it", body: `
 func (m *model) Forward(x *torch.Tensor) *torch.Tensor {
 	return x.Mul(m.w.Detach().Sin()).Sum().Add(m.w.Sum())
 }`},

@@ -108,7 +108,7 @@ func (b *inductorBackend) CompilePlanned(r *tracer.Request) (run tracer.Runnable
 			b.set.warnOnce("graphs on the meta device have no data to compute: they run operator by operator")
 			return g.Run, nil
 		}
-		opt := inductor.Options{Params: paramInputs(g, p.Written, r.Changing), Replaces: p.Replaces}
+		opt := inductor.Options{Params: paramInputs(g, p.Written, r.Changing), Training: p.Stage != "inference", Replaces: p.Replaces}
 		if x, err = e.compile(g, r, opt); err != nil {
 			return nil, err
 		}

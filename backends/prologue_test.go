@@ -45,6 +45,36 @@ func TestPrologueFollowsParameters(t *testing.T) {
 	check("with another parameter", []torch.Value{in[0], filled(ops.Float32, 9, 20, 30)})
 }
 
+// TestTrainedWeightsArePackedWhereUsed: the weight of a product whose gradient is wanted is read
+// in every call, forward and backward; nothing packed is kept of it, not even for a version that
+// stands still.
+func TestTrainedWeightsArePackedWhereUsed(t *testing.T) {
+	g := newTestGraph("product")
+	leaf := func(seed int, shape ...int) *torch.Tensor {
+		return filled(ops.Float32, seed, shape...).RequiresGrad_(true)
+	}
+	x, w := g.input(leaf(1, 5, 30)), g.param(leaf(2, 30, 20))
+	m, in := g.outputs(g.Emit(ops.Relu, g.Emit(ops.Matmul, x, w))), g.in
+	run, err := inductorAt(t, 8).Compile(&tracer.Request{Module: m, Example: in})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gradient := func(run tracer.Runnable) []torch.Value {
+		a := in[0].(*torch.Tensor)
+		a.SetGrad(nil)
+		out := run(in)[0].(*torch.Tensor)
+		out.Sum().Backward()
+		return []torch.Value{out.Detach(), a.Grad()}
+	}
+	for _, value := range []float64{3, -7} {
+		putElement(in[1].(*torch.Tensor).Storage().Bytes(), ops.Float32, 3, value)
+
+		if err := sameValues(gradient(run), gradient(m.Run), 1e-5); err != nil {
+			t.Errorf("with an element of %v: %v", value, err)
+		}
+	}
+}
+
 // TestConcurrentCalls runs one compiled graph from many goroutines with inputs
 // and parameters of their own.
 func TestConcurrentCalls(t *testing.T) {

@@ -77,7 +77,7 @@ func (s *Set) CompilePart(stage Stage, p aot.Part, r *tracer.Request) (*StagedPa
 	e := s.engine()
 	quiet := *r
 	quiet.Log, quiet.Watch = nil, nil
-	opt := inductor.Options{Params: paramInputs(p.Graph, p.Written, r.Changing), Replaces: p.Replaces}
+	opt := inductor.Options{Params: paramInputs(p.Graph, p.Written, r.Changing), Training: p.Stage != "inference", Replaces: p.Replaces}
 	if stage == StageLowering {
 		opt.Decisions = -1
 	}

@@ -23,6 +23,8 @@ type Options struct {
 	Machine cpp.Machine
 	Cores   int    // shards that can be compiled at once
 	Params  []bool // placeholders that change rarely: a module's parameters
+	// Training tells that parameters which want gradients change after every call.
+	Training bool
 	// Replaces maps outputs to the placeholders, by position, whose content they
 	// replace and nobody else wants: they may be written in place.
 	Replaces map[int]int
@@ -200,7 +202,7 @@ func (c *compiler) foldNorm() (int, error) {
 }
 
 func (c *compiler) lower() (int, error) {
-	p, err := lower.Lower(c.graph, lower.Options{Params: c.opt.Params})
+	p, err := lower.Lower(c.graph, lower.Options{Params: c.opt.Params, Training: c.opt.Training})
 	if err != nil {
 		return 0, err
 	}

@@ -23,7 +23,7 @@ func markHoisted(p *ir.Program) {
 	}
 	fixed := func(b *ir.Buffer) bool {
 		if b.Kind == ir.Input {
-			return b.Param
+			return b.Param && !b.Trained
 		}
 		return !slices.ContainsFunc(writers[b], func(n *ir.Node) bool { return !n.Hoisted })
 	}

@@ -21,6 +21,8 @@ type Buffer struct {
 	Kind   BufferKind
 	Param  bool   // an input that changes rarely: a parameter or module buffer
 	Node   string // graph node whose value it holds
+	// Trained says that a step of training changes the parameter after every call.
+	Trained bool
 }
 
 // BufferKind is where a buffer comes from.

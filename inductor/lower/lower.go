@@ -22,6 +22,8 @@ import (
 type Options struct {
 	// Params[i] tells that placeholder i changes rarely: a module's parameter.
 	Params []bool
+	// Training tells that parameters which want gradients change after every call.
+	Training bool
 }
 
 // Lower turns g into loops. The error names the operator that it refuses:
@@ -111,6 +113,7 @@ func (l *lowering) input(n *graph.Node, i int) {
 	}
 	b := &ir.Buffer{Name: n.Name, DType: m.DType, Shape: m.Shape, Stride: m.Stride, Kind: ir.Input, Node: n.Name}
 	b.Param = i < len(l.opt.Params) && l.opt.Params[i]
+	b.Trained = b.Param && l.opt.Training && m.RequiresGrad
 	l.prog.Inputs = append(l.prog.Inputs, b)
 	l.prog.Buffers = append(l.prog.Buffers, b)
 	l.inputs++

@@ -24,7 +24,9 @@ type Target struct {
 func (t *Target) Name() string { return "c" }
 
 // Packing packs a product's right operand and a convolution's weight where they are
-// parameters.
+// parameters. What a step of training changes is packed anew in every call: of a
+// product its panels are packed where they are used, since all of them at once would go to
+// memory and come back.
 func (t *Target) Packing(p *plan.Plan, n *ir.Node) (*ir.Buffer, plan.ConvForm, int64) {
 	mm := n.MM
 	if mm.Conv != nil {
@@ -32,7 +34,7 @@ func (t *Target) Packing(p *plan.Plan, n *ir.Node) (*ir.Buffer, plan.ConvForm, i
 	}
 	k, kok := mm.K.IsConst()
 	cols, nok := n.Outer[len(n.Outer)-1].IsConst()
-	if !p.Fixed(mm.B) || !kok || !nok || usesBatch(mm.BIdx, len(n.Outer)-2) {
+	if !p.Fixed(mm.B) || mm.B.Trained || !kok || !nok || usesBatch(mm.BIdx, len(n.Outer)-2) {
 		return nil, 0, 0
 	}
 	width := int64(2 * t.Lanes)
