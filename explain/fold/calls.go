@@ -115,8 +115,9 @@ func copyCalls(f *Fold, r *explain.Report, c *copier) {
 		if fr := c.frames[t.frame(f)]; fr != nil {
 			told[fr] = true
 			out.Frame, out.Name, out.Pos = fr, fr.Title(), fr.Pos
+			n := len(out.Runs)
 			out.Runs = withFailures(out.Runs, fr)
-			out.GivenUp = givenUp(fr) && slices.Contains(k.untold, calls.UntoldGivenUp)
+			out.GivenUp = givenUp(fr, len(out.Runs) > n) && slices.Contains(k.untold, calls.UntoldGivenUp)
 		}
 		r.Calls.Tracks = append(r.Calls.Tracks, out)
 	}
@@ -155,10 +156,16 @@ func orderOf(place map[*explain.Frame]int, t *explain.CallTrack) int {
 	return len(place) + 1
 }
 
-// givenUp says whether a function's last compile left it to eager execution for good.
-func givenUp(fr *explain.Frame) bool {
+// givenUp says whether a function's last compile left it to eager execution for good. At its
+// recompile limit PyTorch still looks for an entry in most calls and tells of them: unseen says that
+// it did not tell of the call that reached the limit.
+func givenUp(fr *explain.Frame, unseen bool) bool {
 	n := len(fr.Compiles)
-	return n > 0 && fr.Compiles[n-1].Status == explain.Skipped
+	if n == 0 {
+		return false
+	}
+	last := fr.Compiles[n-1].Status
+	return last == explain.Skipped || last == explain.Limit && unseen
 }
 
 // withFailures adds the calls whose compiles gave no code to runs that do not have them: Python's

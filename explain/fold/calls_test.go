@@ -123,6 +123,31 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
+// TestUnseenLimit: where PyTorch did not tell of the call that reached the recompile limit, it does
+// not tell of later ones.
+func TestUnseenLimit(t *testing.T) {
+	for _, seen := range []bool{true, false} {
+		r := traceOf(t, func(w *logs.Writer) {
+			runs := []calls.Run{calledRun(1, 1, calls.Compiled, 0)}
+			if seen {
+				runs = append(runs, calledRun(2, 9, calls.Eager, -1))
+				runs[1].Why = calls.AtLimit
+			}
+			w.Emit(logs.Artifact(logs.NoCompile, calls.Record{
+				Process: 7, Untold: []string{calls.UntoldGivenUp}, Parts: []calls.Part{{Frame: 0, Name: "f", Runs: runs}},
+			}))
+			for i, fail := range []any{nil, "FailOnRecompileLimitHit"} {
+				id := logs.CompileID{Compile: i}
+				frameOut(w, 0, i, "f")
+				w.Emit(logs.Out{Kind: "compilation_metrics", ID: id, Meta: map[string]any{"co_name": "f", "fail_type": fail}})
+			}
+		})
+		if k := r.Calls.Tracks[0]; k.Frame.Compiles[1].Status != explain.Limit || k.GivenUp == seen {
+			t.Errorf("seen %v: %s, given up %v", seen, k.Frame.Compiles[1].Status, k.GivenUp)
+		}
+	}
+}
+
 // TestStrangersTrace: of a trace without records of calls the compiles are known, with what
 // they were for, and that calls were not recorded.
 func TestStrangersTrace(t *testing.T) {
