@@ -24,9 +24,8 @@ type Target struct {
 func (t *Target) Name() string { return "c" }
 
 // Packing packs a product's right operand and a convolution's weight where they are
-// parameters. What a step of training changes is packed anew in every call: of a
-// product its panels are packed where they are used, since all of them at once would go to
-// memory and come back.
+// parameters. A product's operand that training changes would have to be packed again in each
+// step, all of it at once, to memory and back: its panels are packed where they are used instead.
 func (t *Target) Packing(p *plan.Plan, n *ir.Node) (*ir.Buffer, plan.ConvForm, int64) {
 	mm := n.MM
 	if mm.Conv != nil {
