@@ -1,194 +1,11 @@
-"""What Dynamo knows of a frame that it traces, and the real values beside.
-
-The captured nodes are run on the real inputs, eagerly and only where that changes nothing: no
-random numbers, no write to an input, no operator but PyTorch's own. What depends on another
-one is unknown, with the reason.
-"""
-
-import contextlib
-import sys
-import time
+"""What Dynamo knows of a frame that it traces, and the real values beside (captured.py)."""
 
 from . import frames
+from .captured import Replay, Unknown, target_name
 from .stops import Level
-from .values import cut, described, is_fake, plain, torch_module, type_name
+from .values import cut, described, torch_module, type_name
 
-SECONDS = 5.0  # for all nodes
-ELEMENTS = 1 << 29  # of all results
 NODES = 2000  # that are shown
-
-
-class Unknown(Exception):
-    """There is no real value; the text says why."""
-
-
-# Functions that a captured node may call, by module. Others may have effects.
-_MODULES = (
-    "_operator", "builtins", "math", "torch", "torch.functional", "torch.nn.functional", "torch._tensor",
-    "torch._jit_internal", "torch._C._nn", "torch._C._linalg", "torch._C._fft", "torch._C._special",
-)  # fmt: skip
-_METHODS = ("backward", "requires_grad_", "register_hook", "retain_grad", "detach_", "set_", "resize_", "share_memory_")
-
-
-def target_name(target):
-    return target if isinstance(target, str) else getattr(target, "__name__", None) or str(target)
-
-
-def _pure_target(torch, node):
-    """Why a node is not run, "" where it is."""
-    name = target_name(node.target)
-    if node.op == "call_method":
-        return "%s has effects" % name if name in _METHODS else ""
-    if node.op != "call_function":
-        return "%s is not run" % node.op
-    if isinstance(node.target, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
-        return ""
-    if isinstance(node.target, torch._ops.OperatorBase):
-        return "%s is not run" % name
-    module = getattr(node.target, "__module__", None)
-    owner = getattr(node.target, "__self__", None)
-    own = module is None and "_VariableFunctions" in str(owner)
-    if own or (module in _MODULES and not name.startswith(("set_", "manual_seed", "_C", "seed"))):
-        return ""
-    return "%s may have effects" % name
-
-
-def _watching(torch, inputs):
-    """A dispatch mode that refuses operators with effects beyond their results."""
-    from torch.utils._python_dispatch import TorchDispatchMode
-
-    class Watch(TorchDispatchMode):
-        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-            kwargs = kwargs or {}
-            name = func.name()
-            if func.namespace not in ("aten", "prims", "prim", "torchvision"):
-                raise Unknown("%s may have effects" % name)
-            if torch.Tag.nondeterministic_seeded in func.tags:
-                raise Unknown("%s draws random numbers" % name)
-            if "batch_norm" in name and any(a is True for a in list(args) + list(kwargs.values())):
-                raise _Writes("%s updates its running statistics" % name)
-            if func._schema.is_mutable:
-                for i, a in enumerate(func._schema.arguments):
-                    t = args[i] if i < len(args) else kwargs.get(a.name)
-                    if a.alias_info is not None and a.alias_info.is_write:
-                        for one in t if isinstance(t, (list, tuple)) else [t]:
-                            if isinstance(one, torch.Tensor) and _storage(one) in inputs:
-                                raise _Writes("%s writes to an input" % name)
-            return func(*args, **kwargs)
-
-    return Watch()
-
-
-class _Writes(Unknown):
-    """An effect that every later node may see."""
-
-
-def _storage(t):
-    try:
-        return t.untyped_storage()._cdata
-    except Exception:
-        return None
-
-
-class Replay:
-    """Real values of the nodes of a graph that is being captured."""
-
-    def __init__(self, output):
-        self.output = output
-        self.values = {}  # node -> real value, or an Unknown
-        self.ran = False
-
-    def value(self, node):
-        if not self.ran:
-            self.ran = True
-            self.run()
-        v = self.values.get(node, Unknown("it is not computed yet"))
-        if isinstance(v, Unknown):
-            raise v
-        return v
-
-    def run(self):
-        torch = torch_module()
-        nodes = list(self.output.graph.nodes)
-        inputs, until, elements, stopped = set(), time.monotonic() + SECONDS, 0, None
-        with contextlib.ExitStack() as stack:
-            guards = sys.modules.get("torch._guards")
-            if guards:
-                stack.enter_context(guards.tracing(None))
-            stack.enter_context(plain(torch))
-            for node in nodes:
-                if node.op in ("placeholder", "get_attr"):
-                    self.values[node] = v = self.input(torch, node)
-                    if isinstance(v, torch.Tensor):
-                        inputs.add(_storage(v))
-            stack.enter_context(_watching(torch, inputs))
-            for node in nodes:
-                if node in self.values or node.op == "output":
-                    continue
-                if stopped is None and (time.monotonic() > until or elements > ELEMENTS):
-                    stopped = Unknown("the captured nodes take too long or too much memory to run")
-                v = stopped or self.call(torch, node, stack)
-                if isinstance(v, _Writes):
-                    stopped = v
-                self.values[node] = v
-                if isinstance(v, torch.Tensor):
-                    elements += v.numel()
-
-    def input(self, torch, node):
-        try:
-            if node.op == "get_attr":
-                v = self.output.nn_modules.get(node.target)
-                if not isinstance(v, torch.Tensor):
-                    return Unknown("%s is no tensor" % node.target)
-                return v
-            arg = node.meta.get("grapharg")
-            v = arg.example if arg is not None else None
-            if isinstance(v, (torch.SymInt, torch.SymFloat, torch.SymBool)):
-                v = v.node.hint
-            if v is None:
-                return Unknown("the input %s is not known" % node.name)
-            if isinstance(v, torch.Tensor) and (is_fake(torch, v) or type(v) not in (torch.Tensor, torch.nn.Parameter)):
-                return Unknown("the input %s is a %s" % (node.name, type_name(v)))
-            return v
-        except Exception as e:
-            return Unknown("the input %s is not known: %s" % (node.name, e))
-
-    def call(self, torch, node, stack):
-        import torch.fx
-
-        name = target_name(node.target)
-        try:
-            if name == "_set_grad_enabled":
-                return None
-            args = torch.fx.node.map_arg(node.args, self.argument)
-            kwargs = torch.fx.node.map_arg(node.kwargs, self.argument)
-            if name == "_enter_autocast":
-                mode = node.target(*args, **kwargs)
-                stack.callback(self.leave, mode)
-                return mode
-            if name == "_exit_autocast":
-                self.left = getattr(self, "left", []) + [args[0]]
-                return node.target(*args)
-            why = _pure_target(torch, node)
-            if why:
-                return Unknown(why)
-            if node.op == "call_method":
-                return getattr(args[0], node.target)(*args[1:], **kwargs)
-            return node.target(*args, **kwargs)
-        except Unknown as e:
-            return e
-        except Exception as e:
-            return Unknown(cut("%s raised %s: %s" % (name, type(e).__name__, e), 200))
-
-    def leave(self, mode):
-        if mode not in getattr(self, "left", ()):
-            sys.modules["torch.amp.autocast_mode"]._exit_autocast(mode)
-
-    def argument(self, node):
-        v = self.values.get(node, Unknown("it is not computed yet"))
-        if isinstance(v, Unknown):
-            raise v
-        return v
 
 
 # Variable trackers.
@@ -342,6 +159,17 @@ def _within(t, tx):
     return False
 
 
+def _example(torch, example):
+    """What Dynamo knows of a node's value."""
+    if isinstance(example, torch.Tensor):
+        d = described(torch, example)
+        return "%s[%s]" % (d["dtype"], ", ".join(d["shape"]))
+    if type(example) in (tuple, list):
+        text = ", ".join(_example(torch, e) for e in example)
+        return cut("(%s)" % text if isinstance(example, tuple) else "[%s]" % text, 60)
+    return "" if example is None else cut(str(example), 60)
+
+
 def node_lines(graph):
     """The captured nodes, a line each."""
     torch = torch_module()
@@ -350,13 +178,8 @@ def node_lines(graph):
         if len(out) == NODES:
             out.append("and more")
             break
-        what = ""
-        example = node.meta.get("example_value")
-        if isinstance(example, torch.Tensor):
-            d = described(torch, example)
-            what = ": %s[%s]" % (d["dtype"], ", ".join(d["shape"]))
-        elif example is not None:
-            what = ": %s" % cut(str(example), 60)
+        what = _example(torch, node.meta.get("example_value"))
+        what = ": " + what if what else ""
         if node.op == "placeholder":
             source = getattr(node.meta.get("grapharg"), "source", None)
             name = getattr(source, "name", "")
