@@ -132,7 +132,8 @@ func (s shown) of(in []torch.Value, sizes func(sym.Int) sym.Int) *torch.Tensor {
 }
 
 // deriveApply appends the backward body of a tie and gives its inputs the gradients.
-func (j *joint) deriveApply(n *graph.Node, needs map[*graph.Node]bool, grads map[*graph.Node]ops.Value) error {
+func (j *joint) deriveApply(n *graph.Node) error {
+	needs, grads := j.pass.Needs, j.pass.Grads
 	given := make([]ops.Value, n.Apply.Outputs)
 	reached := false
 	for _, u := range n.Users() {
@@ -179,7 +180,7 @@ func (j *joint) deriveApply(n *graph.Node, needs map[*graph.Node]bool, grads map
 		}
 		d = b.Emit(ops.Alias, d).(*graph.Node) // a value of its own: it depends on all results
 		j.made[d] = given
-		accumulate(j.g, grads, x, d)
+		j.pass.Add(x, d)
 	}
 	return nil
 }

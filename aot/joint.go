@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tcdbg/graph"
+	"tcdbg/graph/gradient"
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
 	"tcdbg/torch"
@@ -27,9 +28,9 @@ type joint struct {
 	// overwritten tensor: the gradient that each rule was given.
 	made  map[*graph.Node][]ops.Value
 	gates []gate // of functions with a derivative of their own
-	// missing names an operator on the way of a gradient that has no derivative;
-	// as in eager mode, only the backward pass refuses it.
-	missing string
+	// pass is what differentiates. What it is missing only the backward pass refuses,
+	// as in eager mode.
+	pass *gradient.Pass
 }
 
 // training compiles forward and backward of a functional graph.
@@ -83,13 +84,13 @@ func trace(f *functional, example []torch.Value) (*joint, error) {
 	h.Erase(out)
 	j.last = h.Last()
 	needs := map[*graph.Node]bool{}
+	j.pass = &gradient.Pass{G: h, Needs: needs, Grads: map[*graph.Node]ops.Value{}}
 	for i, p := range j.inputs {
 		if f.inputs[i].wantsGrad(example) {
 			needs[p] = true
 		}
 	}
 	j.propagate(needs)
-	grads := map[*graph.Node]ops.Value{}
 	silent := f.silentOutputs()
 	for i, a := range j.outs {
 		n, ok := a.(*graph.Node)
@@ -103,9 +104,9 @@ func trace(f *functional, example []torch.Value) (*joint, error) {
 		t := h.Input(name, name, "", &meta)
 		j.tangents = append(j.tangents, t)
 		j.wants = append(j.wants, i)
-		accumulate(h, grads, n, t)
+		j.pass.Add(n, t)
 	}
-	return j, j.backward(needs, grads)
+	return j, j.backward()
 }
 
 // silentOutputs are those that replace an argument's content without that a
@@ -137,24 +138,15 @@ func (j *joint) propagate(needs map[*graph.Node]bool) {
 				needs[n] = true
 			}
 		}
-		if needs[n] && row != nil && row.Backward == nil && j.missing == "" {
-			j.missing = row.FullName()
+		if needs[n] && row != nil && row.Backward == nil {
+			j.pass.Lacks(row)
 		}
 	}
 }
 
-func accumulate(g *graph.Graph, grads map[*graph.Node]ops.Value, n *graph.Node, d ops.Value) {
-	if d == nil {
-		return
-	}
-	if old := grads[n]; old != nil {
-		d = (&graph.Builder{G: g, Stack: n.Stack}).Emit(ops.Add, old, d)
-	}
-	grads[n] = d
-}
-
 // backward appends the derivatives of all forward nodes, last first.
-func (j *joint) backward(needs map[*graph.Node]bool, grads map[*graph.Node]ops.Value) error {
+func (j *joint) backward() error {
+	needs, grads := j.pass.Needs, j.pass.Grads
 	for n := j.last; n != nil; n = n.Prev() {
 		if n.Kind == graph.Placeholder {
 			break
@@ -168,7 +160,7 @@ func (j *joint) backward(needs map[*graph.Node]bool, grads map[*graph.Node]ops.V
 		case n.Op == ops.None:
 			continue
 		}
-		if err := derive(n, needs, grads); err != nil {
+		if err := derive(n); err != nil {
 			return err
 		}
 	}
@@ -186,102 +178,17 @@ func (j *joint) backward(needs map[*graph.Node]bool, grads map[*graph.Node]ops.V
 	return nil
 }
 
-func (j *joint) derive(n *graph.Node, needs map[*graph.Node]bool, grads map[*graph.Node]ops.Value) error {
-	row := n.OpRow()
-	outs, outGrads, any := results(n, grads)
-	if !any || row.Backward == nil {
+// derive differentiates a call of an operator.
+func (j *joint) derive(n *graph.Node) error {
+	before := j.g.Last()
+	grads, ok := j.pass.Operator(n)
+	if !ok {
 		return nil
 	}
-	call := &ops.BackwardCall{Call: &ops.Call{Op: row, Args: n.Args}, Outs: outs, Grads: outGrads, Needs: make([]bool, len(n.Args))}
-	for i, a := range n.Args {
-		switch a := a.(type) {
-		case *graph.Node:
-			call.Needs[i] = needs[a]
-		case []ops.Value:
-			for _, v := range a {
-				call.Needs[i] = call.Needs[i] || (v != nil && needs[v.(*graph.Node)])
-			}
-		}
-	}
-	b := &graph.Builder{G: j.g, Stack: n.Stack}
-	before := j.g.Last()
-	ds := j.rule(b, row, call)
 	for m := before.Next(); m != nil; m = m.Next() {
 		if len(m.Inputs()) == 0 {
-			j.made[m] = outGrads
-		}
-	}
-	return j.spread(n, row, ds, needs, grads)
-}
-
-// rule applies the derivative of an operator; one that the table refuses (zeta by
-// its first argument) is missing.
-func (j *joint) rule(b ops.Builder, row *ops.Op, call *ops.BackwardCall) (ds []ops.Value) {
-	defer func() {
-		switch p := recover().(type) {
-		case nil:
-		case *ops.Error:
-			if j.missing == "" {
-				j.missing = row.FullName()
-			}
-		default:
-			panic(p)
-		}
-	}()
-	return row.Backward(b, call)
-}
-
-// spread gives each tensor argument its gradient. A rule answers one value for
-// each tensor parameter; those of a list follow each other.
-func (j *joint) spread(n *graph.Node, row *ops.Op, ds []ops.Value, needs map[*graph.Node]bool, grads map[*graph.Node]ops.Value) error {
-	k := 0
-	give := func(a ops.Value) {
-		if k < len(ds) && a != nil && needs[a.(*graph.Node)] {
-			accumulate(j.g, grads, a.(*graph.Node), ds[k])
-		}
-		k++
-	}
-	for i, p := range row.Params() {
-		switch a := n.Args[i].(type) {
-		case []ops.Value:
-			for _, v := range a {
-				give(v)
-			}
-		case *graph.Node:
-			give(a)
-		default:
-			if isTensorParam(p.Type) {
-				k++
-			}
+			j.made[m] = grads
 		}
 	}
 	return nil
-}
-
-func isTensorParam(t string) bool {
-	return t == "Tensor" || t == "Tensor?" || t == "Operand"
-}
-
-// results collects the outputs of a forward node and their gradients.
-func results(n *graph.Node, grads map[*graph.Node]ops.Value) (outs, ds []ops.Value, any bool) {
-	list, several := n.Meta.([]ops.Result)
-	if !several {
-		return []ops.Value{n}, []ops.Value{grads[n]}, grads[n] != nil
-	}
-	outs, ds = make([]ops.Value, len(list)), make([]ops.Value, len(list))
-	for _, u := range n.Users() {
-		if u.Target == "getitem" {
-			_, k := u.Item()
-			outs[k] = u
-			if grads[u] != nil {
-				ds[k], any = grads[u], true
-			}
-		}
-	}
-	for k := range outs { // a derivative may use results that the program did not
-		if any && outs[k] == nil {
-			outs[k] = (&graph.Builder{G: n.Graph(), Before: n.Next()}).Item(n, k)
-		}
-	}
-	return outs, ds, any
 }

@@ -54,7 +54,7 @@ func (j *joint) partition() *parts {
 		}
 		derivative = derivative || n == j.last
 	}
-	p := &parts{outs: len(j.outs), wants: j.wants, needs: j.needed, missing: j.missing, gates: j.gates}
+	p := &parts{outs: len(j.outs), wants: j.wants, needs: j.needed, missing: j.pass.Missing, gates: j.gates}
 	need := j.reachable()
 	var saved []*graph.Node
 	seen := map[*graph.Node]bool{}
