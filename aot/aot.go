@@ -57,7 +57,7 @@ type Compiled struct {
 
 // Compile compiles a captured graph.
 func Compile(r *Request) (*Compiled, error) {
-	c := &compilation{Request: r, train: torch.GradEnabled() && wantsGrad(r.Example)}
+	c := &compilation{Request: r, train: torch.GradEnabled() && !r.Graph.Untaped && wantsGrad(r.Example)}
 	if err := pass.Run(r.runner("aot"), captured, c); err != nil {
 		return nil, err
 	}

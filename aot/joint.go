@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"tcdbg/graph"
-	"tcdbg/graph/gradient"
+	"tcdbg/graph/derive"
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
 	"tcdbg/torch"
@@ -30,7 +30,7 @@ type joint struct {
 	gates []gate // of functions with a derivative of their own
 	// pass is what differentiates. What it is missing only the backward pass refuses,
 	// as in eager mode.
-	pass *gradient.Pass
+	pass *derive.Pass
 }
 
 // training compiles forward and backward of a functional graph.
@@ -84,7 +84,7 @@ func trace(f *functional, example []torch.Value) (*joint, error) {
 	h.Erase(out)
 	j.last = h.Last()
 	needs := map[*graph.Node]bool{}
-	j.pass = &gradient.Pass{G: h, Needs: needs, Grads: map[*graph.Node]ops.Value{}}
+	j.pass = &derive.Pass{G: h, Needs: needs, Grads: map[*graph.Node]ops.Value{}}
 	for i, p := range j.inputs {
 		if f.inputs[i].wantsGrad(example) {
 			needs[p] = true

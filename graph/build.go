@@ -101,7 +101,7 @@ func (g *Graph) SetOutput(args []ops.Arg) *Node {
 // Clone copies the graph. The map takes old nodes to new ones.
 func (g *Graph) Clone(name string) (*Graph, map[*Node]*Node) {
 	h := New(name, g.Env)
-	h.Aten = g.Aten
+	h.Aten, h.Untaped = g.Aten, g.Untaped
 	m := make(map[*Node]*Node, g.count)
 	for n := g.first; n != nil; n = n.next {
 		m[n] = h.Append(n.copyWith(func(x *Node) *Node { return m[x] }))

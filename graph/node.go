@@ -166,6 +166,7 @@ type Graph struct {
 	Name        string // __compiled_fn_1
 	Env         *sym.Env
 	Aten        bool // operators are printed as torch.ops.aten calls (after aot)
+	Untaped     bool // no gradient leaves it: what its inputs get is computed in it
 	first, last *Node
 	count       int
 	names       map[string]int // suffix last used for a base name

@@ -24,7 +24,12 @@ type Option struct {
 // function whatever it captures, and a change of that may recompile it.
 //
 // Options: kw.Backend (name or BackendFunc), kw.Mode, kw.Fullgraph, kw.Dynamic,
-// kw.Disable, kw.Name, kw.RecompileLimit.
+// kw.Disable, kw.Name, kw.RecompileLimit, kw.CaptureBackward.
+//
+// With kw.CaptureBackward(true), which PyTorch does not have, loss.Backward() within f is
+// captured: the gradients are computed in the graph that computes the loss, and what comes
+// after, the step of an optimizer, is part of it, too. A call that no graph can hold
+// breaks the graph as it does without the option, for a reason that says why.
 //
 // With kw.Mode("reduce-overhead") a call without gradients allocates nothing:
 // each goroutine's results keep their memory, and a later call of the function
@@ -146,7 +151,7 @@ func checkCompile(f any, opts []Option) {
 			}
 		case "mode":
 			mode, ok = o.Value.(string)
-		case "fullgraph", "dynamic", "disable":
+		case "fullgraph", "dynamic", "disable", "capture_backward":
 			_, ok = o.Value.(bool)
 		case "name":
 			_, ok = o.Value.(string)

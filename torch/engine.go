@@ -3,6 +3,7 @@ package torch
 import (
 	"fmt"
 	"math"
+	"slices"
 	"unsafe"
 
 	"tcdbg/ops"
@@ -116,6 +117,19 @@ func FromFresh(st *Storage, d DType, shape, stride []int, offset int) *Tensor {
 	t := FromStorage(st, d, shape, stride, offset)
 	t.fresh = st != nil
 	return t
+}
+
+// Hooked reports whether a hook is registered on t, a leaf or nil.
+func Hooked(t *Tensor) bool {
+	return t != nil && slices.ContainsFunc(t.hooks, func(h *hook) bool { return h.f != nil })
+}
+
+// FreeHistory gives t, a result of compiled code in which a backward pass has run, the history
+// that is left: gradients reached it, and another pass through it is refused.
+func FreeHistory(t *Tensor) {
+	t.fn, t.outIndex = newNode("CompiledFunctionBackward", 1, nil, nil), 0
+	t.fn.free()
+	t.meta.Store(nil)
 }
 
 // Release gives back the memory of a result of FromFresh that nobody has seen or will; of other

@@ -66,7 +66,8 @@ func (c *Compiled) trace(
 	for {
 		tr := eval.New(c.t.env, eval.Start{
 			Thread: th, Frames: frames, ID: *id, Dynamic: fc.dynamic, AllDynamic: c.opts.dynamic == dynamicAlways, Avoid: avoid,
-			Watch: c.t.watcher(fc.name, *id), Record: c.t.cfg.RecordSteps,
+			Backward: c.opts.backward,
+			Watch:    c.t.watcher(fc.name, *id), Record: c.t.cfg.RecordSteps,
 		})
 		rec := c.t.begin(c, tr, fc, *id)
 		entry, again := tr.Evaluate()

@@ -40,6 +40,8 @@ type options struct {
 	disable   bool
 	name      string
 	limit     int
+	// backward has calls of Tensor.Backward captured.
+	backward bool
 }
 
 type dynamicMode uint8
@@ -91,6 +93,8 @@ func (o *options) set(opt torch.Option) error {
 		}
 	case "disable":
 		o.disable, ok = opt.Value.(bool)
+	case "capture_backward":
+		o.backward, ok = opt.Value.(bool)
 	case "name":
 		o.name, ok = opt.Value.(string)
 	case "recompile_limit":

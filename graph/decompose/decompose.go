@@ -16,13 +16,17 @@ import (
 
 // Expand replaces every call that has a decomposition and is wanted by what it
 // decomposes into, until none is left, and returns how many it replaced.
-func Expand(g *graph.Graph, wanted func(*graph.Node) bool) int {
+func Expand(g *graph.Graph, wanted func(*graph.Node) bool) int { return ExpandTold(g, wanted, nil) }
+
+// ExpandTold is Expand that tells what took the place of each value that is no more;
+// told may be nil.
+func ExpandTold(g *graph.Graph, wanted func(*graph.Node) bool, told func(old, now *graph.Node)) int {
 	count := 0
 	moved := map[*graph.Node]bool{}
 	for n := g.First(); n != nil; {
 		next := n.Next()
 		if row := n.OpRow(); row != nil && row.Decompose != nil && wanted(n) {
-			if first := expand(g, n, row, moved); first != nil {
+			if first := expand(g, n, row, moved, told); first != nil {
 				next = first
 				count++
 			}
@@ -83,7 +87,9 @@ func SameLayout(a, b any) bool {
 // expand replaces n by its decomposition and returns the first new node, so
 // that what was made is looked at too. It adds to moved what is
 // laid out otherwise than what it replaces.
-func expand(g *graph.Graph, n *graph.Node, row *ops.Op, moved map[*graph.Node]bool) *graph.Node {
+func expand(
+	g *graph.Graph, n *graph.Node, row *ops.Op, moved map[*graph.Node]bool, told func(old, now *graph.Node),
+) *graph.Node {
 	before := n.Prev()
 	b := &graph.Builder{G: g, Before: n, Stack: n.Stack, NoGrad: n.NoGrad}
 	vals := row.Decompose(b, &ops.Call{Op: row, Args: n.Args})
@@ -99,7 +105,7 @@ func expand(g *graph.Graph, n *graph.Node, row *ops.Op, moved map[*graph.Node]bo
 			moved[v.(*graph.Node)] = true
 		}
 	}
-	replace(n, vals)
+	replace(n, vals, told)
 	first := g.First()
 	if before != nil {
 		first = before.Next()
@@ -121,14 +127,21 @@ func expand(g *graph.Graph, n *graph.Node, row *ops.Op, moved map[*graph.Node]bo
 
 // replace makes the users of n (through getitem where it has several results)
 // use vals.
-func replace(n *graph.Node, vals []ops.Value) {
+func replace(n *graph.Node, vals []ops.Value, told func(old, now *graph.Node)) {
+	use := func(old *graph.Node, v ops.Value) {
+		now := v.(*graph.Node)
+		old.ReplaceUses(now)
+		if told != nil {
+			told(old, now)
+		}
+	}
 	if _, several := n.Meta.([]ops.Result); !several {
-		n.ReplaceUses(vals[0].(*graph.Node))
+		use(n, vals[0])
 		return
 	}
 	for _, u := range n.Users() {
 		_, i := u.Item()
-		u.ReplaceUses(vals[i].(*graph.Node))
+		use(u, vals[i])
 	}
 }
 

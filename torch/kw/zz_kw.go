@@ -166,6 +166,11 @@ func Boundaries(value *torch.Tensor) torch.Option {
 // C is the keyword c.
 func C(value int) torch.Option { return torch.Option{Name: "c", Value: value} }
 
+// CaptureBackward is the keyword capture_backward.
+func CaptureBackward(value bool) torch.Option {
+	return torch.Option{Name: "capture_backward", Value: value}
+}
+
 // CeilMode is the keyword ceil_mode.
 func CeilMode(value bool) torch.Option { return torch.Option{Name: "ceil_mode", Value: value} }
 

@@ -66,7 +66,7 @@ type base struct {
 	keys   []setting      // settings that the state names
 	fixed  map[string]any // settings of PyTorch's that have one value here
 	rule   rule
-	ready  func() // makes the state of parameters that have none
+	ready  func(graded []bool) // makes the state of parameters that have none; see makeState
 }
 
 // rule is how an optimizer changes one parameter.
@@ -229,7 +229,7 @@ func (b *base) ZeroGrad() {
 
 // Step changes the parameters by their gradients; those without one stay.
 func (b *base) Step() {
-	b.ready()
+	b.ready(b.graded())
 	torch.NoGrad(func() {
 		for _, g := range b.groups {
 			for i, p := range g.Params {
@@ -254,17 +254,30 @@ func (b *base) Step() {
 // taken.
 func (b *base) counts() bool { return b.name != "SGD" && b.name != "Muon" }
 
+// graded tells which parameters have a gradient, in order. Where a backward pass is
+// captured with the step, only the compiler's tracer knows that before the first call.
+func (b *base) graded() []bool {
+	var out []bool
+	for _, g := range b.groups {
+		for _, p := range g.Params {
+			out = append(out, p.Grad() != nil)
+		}
+	}
+	return out
+}
+
 // makeState gives the parameters that have a gradient what the optimizer
 // remembers of them. A compiled step does that while it is traced, as PyTorch
 // does, so that it finds the state on its first call as on every later one.
-func (b *base) makeState() {
+func (b *base) makeState(graded []bool) {
 	for _, g := range b.groups {
 		g.fillSlots()
-		for _, s := range g.slots {
-			if s.p.Grad() != nil {
+		for i, s := range g.slots {
+			if graded[i] {
 				b.begin(g, s)
 			}
 		}
+		graded = graded[len(g.slots):]
 	}
 }
 

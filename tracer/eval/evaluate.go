@@ -34,6 +34,7 @@ type Start struct {
 	Dynamic    map[string]map[int]bool // source name -> dimensions to make symbolic
 	AllDynamic bool                    // make all sizes and numbers symbolic
 	Avoid      Avoided
+	Backward   bool    // capture calls of Tensor.Backward
 	Watch      Watcher // a debugger; nil without
 	Record     bool    // its steps, for Steps
 }

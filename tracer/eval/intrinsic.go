@@ -35,12 +35,13 @@ const (
 
 // intrinsics is the table. Operators are not in it: torch's bindings list them.
 var intrinsics = map[string]intrinsic{
-	tensorMethod + "At":      {eval: done(subscript), starts: true},
-	tensorMethod + "SetAt":   {eval: done(storeAt), starts: true},
-	tensorMethod + "Grad":    {eval: done(gradient)},
-	tensorMethod + "SetGrad": {eval: done(setGradient)},
-	torchPath + "Range":      {eval: done(sliceRange)},
-	torchPath + "NewTensor":  {eval: done(newTensor)},
+	tensorMethod + "At":       {eval: done(subscript), starts: true},
+	tensorMethod + "SetAt":    {eval: done(storeAt), starts: true},
+	tensorMethod + "Grad":     {eval: done(gradient)},
+	tensorMethod + "SetGrad":  {eval: done(setGradient)},
+	tensorMethod + "Backward": {eval: done(backward)},
+	torchPath + "Range":       {eval: done(sliceRange)},
+	torchPath + "NewTensor":   {eval: done(newTensor)},
 
 	torchPath + "NoGrad":         {eval: done(inlineNoGrad), starts: true},
 	torchPath + "GradEnabled":    {eval: done(gradEnabled)},

@@ -55,6 +55,7 @@ type Trace struct {
 	steps  int
 	record *stepRecord       // nil: not asked for
 	apart  []ssa.Instruction // an operator that reads what a gradient is asked for by
+	passes passes            // backward passes that are in the graph
 }
 
 // frames are the frames of the scratch thread, where they are in the program, and what

@@ -172,6 +172,13 @@ func (gs *Set) Leaf(s *value.Source, t *torch.Tensor) {
 		found(s, func(p unsafe.Pointer) Failure { return plain(pyBool(leafOf(*(**torch.Tensor)(p)).self)) }))
 }
 
+// Hooks fixes whether a hook is registered on the tensor at s, a leaf.
+func (gs *Set) Hooks(s *value.Source, any bool) {
+	gs.Check(EqualsMatch, s, fmt.Sprintf("bool(%s._backward_hooks) == %s", s.Name, pyBool(any)), pyBool(any),
+		at(s, func(p unsafe.Pointer) bool { return torch.Hooked(*(**torch.Tensor)(p)) == any }),
+		found(s, func(unsafe.Pointer) Failure { return plain(pyBool(!any)) }))
+}
+
 // leafness tells whether a tensor is a leaf, whether the one that it is a view of is,
 // and whether it is a view that may not be written where gradients are wanted.
 type leafness struct{ self, root, refused bool }

@@ -56,6 +56,7 @@ type Entry struct {
 	Symbols  guard.Origins
 	Sizes    []DynamicSize // what a record of a call tells of Symbols
 
+	Freed   []int    // outputs of the graph whose history a backward pass in it has freed
 	Results []Result // of the compiled function, when the cache entry returns
 	Break   *Break   // else where it breaks
 	Watched []Watched
@@ -131,6 +132,7 @@ func (e *Entry) Execute(th *host.Thread, frames []*host.Frame, a *guard.Addresse
 		m.inputs = e.Values(a, m.inputs[:0])
 		m.outs = tu.runnable(e)(m.inputs)
 	}
+	e.free(m.outs)
 	m.prepare()
 	pending := e.pending(m)
 	arm := e.watch(th.In, a, m.outs)
@@ -150,6 +152,13 @@ func (e *Entry) Execute(th *host.Thread, frames []*host.Frame, a *guard.Addresse
 	e.rebuild(th, frames, m, func() { e.commit(th, a, pending) })
 	arm()
 	return false
+}
+
+// free marks the outputs through which a backward pass has gone already.
+func (e *Entry) free(outs []torch.Value) {
+	for _, i := range e.Freed {
+		torch.FreeHistory(outs[i].(*torch.Tensor))
+	}
 }
 
 // pending makes the values of all write-backs, before the first is done.

@@ -59,6 +59,7 @@ func pkg_tcdbg_torch_kw() *rt.Pkg {
 			"BnSize":                  p_tcdbg_torch_kw.BnSize,
 			"Boundaries":              p_tcdbg_torch_kw.Boundaries,
 			"C":                       p_tcdbg_torch_kw.C,
+			"CaptureBackward":         p_tcdbg_torch_kw.CaptureBackward,
 			"CeilMode":                p_tcdbg_torch_kw.CeilMode,
 			"Center":                  p_tcdbg_torch_kw.Center,
 			"Centered":                p_tcdbg_torch_kw.Centered,

@@ -1,9 +1,9 @@
-// Package gradient writes the derivatives of a graph's operators behind them, by the
+// Package derive writes the derivatives of a graph's operators behind them, by the
 // derivative rules of the operator table. aot makes its joint graph with it, the tracer
 // a backward pass that is captured with what it differentiates.
 //
 // It imports graph and ops of ours. Open this file.
-package gradient
+package derive
 
 import (
 	"tcdbg/graph"
