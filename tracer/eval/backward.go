@@ -50,7 +50,7 @@ func backward(tr *Trace, in *ssa.Call) {
 	if rest := in.Call.Args[1]; (*(*[]torch.Option)(tr.addr(rest))) != nil {
 		refusePass("options are given")
 	}
-	tr.pass(in, loss)
+	capturePass(tr, in, loss)
 	tr.skip()
 	tr.set(in, nil)
 }
@@ -59,8 +59,8 @@ func refusePass(format string, args ...any) {
 	breakAt(breaks.TensorBackward, "call of Tensor.Backward, which is not captured: "+format, args...)
 }
 
-// pass captures the backward pass of a call that starts at loss.
-func (tr *Trace) pass(in *ssa.Call, loss *graph.Node) {
+// capturePass captures the backward pass of a call that starts at loss.
+func capturePass(tr *Trace, in *ssa.Call, loss *graph.Node) {
 	tr.inBackward("calls Tensor.Backward")
 	if why, ok := tr.Avoid[in]; ok {
 		refusePass("%s", why)
@@ -75,7 +75,7 @@ func (tr *Trace) pass(in *ssa.Call, loss *graph.Node) {
 	if v, ok := sym.Product(loss.TensorMeta().Shape).IsConst(); !ok || v != 1 {
 		refusePass("the tensor has several elements")
 	}
-	loss = tr.expandForPass(loss)
+	loss = expandForPass(tr, loss)
 	p := &capturedPass{
 		tr: tr, flow: tr.flowOf(), made: map[*graph.Node]bool{}, inputs: map[*graph.Node]*input{}, sums: map[*graph.Node]*torch.Tensor{},
 	}
@@ -100,7 +100,7 @@ func (p *capturedPass) undo(last *graph.Node) {
 
 // expandForPass expands what eager mode would have differentiated in parts, and returns
 // what loss is after that.
-func (tr *Trace) expandForPass(loss *graph.Node) *graph.Node {
+func expandForPass(tr *Trace, loss *graph.Node) *graph.Node {
 	tensors := map[*graph.Node]*torch.Tensor{}
 	for t, n := range tr.Nodes {
 		tensors[n] = t

@@ -144,7 +144,7 @@ func (rs *reconstructor) closeGraph(entry *replay.Entry) {
 	for _, t := range rs.order {
 		outs = append(outs, tr.outward(t, tr.Nodes[t]))
 	}
-	entry.Freed = tr.settle(rs.order)
+	entry.Freed = settle(tr, rs.order)
 	g.SetOutput(outs)
 	g.EliminateDead()
 	tr.tidyBodies()
