@@ -44,7 +44,7 @@ type Stop struct {
 	Reason string `json:"reason,omitempty"`
 
 	Stack    []StackFrame `json:"stack"`              // innermost first
-	Deciding *Value       `json:"deciding,omitempty"` // what a branch asks for
+	Deciding *Value       `json:"deciding,omitempty"` // what a break asks for; the tensor with NaN or Inf
 	Guards   []GuardState `json:"guards,omitempty"`   // of the entries that were tried
 	Nodes    []string     `json:"nodes,omitempty"`    // of the graph captured so far, a line each
 	Symbolic []Value      `json:"symbolic,omitempty"` // locals of the trace, with fake and real values

@@ -62,8 +62,12 @@ func (scr *recompilesScreen) lead(sc *scene, _ int) []theme.Line {
 		l = append(l, theme.Span{Text: fmt.Sprintf(" · %d more refused by the recompile limit", refused), Style: theme.Yellow})
 	}
 	if c.limit > 0 {
-		l = append(l, theme.Span{Text: fmt.Sprintf(" · %s at the recompile limit: they run eagerly from then on",
-			count(c.limit, "function")), Style: theme.Yellow})
+		they := "they run"
+		if c.limit == 1 {
+			they = "it runs"
+		}
+		l = append(l, theme.Span{Text: fmt.Sprintf(" · %s at the recompile limit: %s eagerly from then on",
+			count(c.limit, "function"), they), Style: theme.Yellow})
 	}
 	return []theme.Line{l, nil}
 }

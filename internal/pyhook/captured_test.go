@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"tcdbg/logs/ctl"
 )
 
 // This file tests the real values of a graph that is being captured.
@@ -137,6 +139,48 @@ print(f(torch.ones(2, 2, requires_grad=True)).item(), bn.running_mean.tolist(), 
 	}
 	v.goOn(s)
 	if out := v.end(0); !strings.Contains(out, "20.0 [0.2") || !strings.HasSuffix(out, " 1\n") {
+		t.Errorf("printed %q", out)
+	}
+}
+
+// Variables that an inner function uses have their values; frames of PyTorch's own modules are counted.
+func TestCapturedClosures(t *testing.T) {
+	p := python(t, "torch")
+	v := start(t, p, `import torch
+class Net(torch.nn.Module):
+    def forward(self, x):
+        k, y = 3, x * 2
+        def scaled(z):
+            return z * k + y.sum()
+        k = 4
+        w = scaled(x)
+        print("break")
+        return w
+net = Net()
+net.register_forward_hook(lambda m, i, o: None)
+outer = torch.nn.Sequential(net)
+print(torch.compile(outer, backend="eager")(torch.ones(2)))
+`, brk(1, "break"))
+	s := v.stop()
+	if y := local(t, s, 0, "y"); y.Tensor == nil || y.Tensor.First[0] != "2" {
+		t.Errorf("%+v", y)
+	}
+	if k := local(t, s, 0, "k"); k.Text != "4" {
+		t.Errorf("%+v", k)
+	}
+	if a := v.ask(s, "y.sum().item() + k", 0); a.Value.Text != "8.0" {
+		t.Errorf("%+v", a)
+	}
+	for _, l := range s.Stack {
+		if strings.Contains(l.File, "/torch/nn/") {
+			t.Errorf("a frame of PyTorch: %+v", l.Pos)
+		}
+	}
+	if len(s.Stack) != 2 || !strings.Contains(strings.Join(s.Missing, "\n"), "of PyTorch or of Python's library left out") {
+		t.Errorf("%+v", s)
+	}
+	v.send(ctl.Command{Verb: ctl.Leave}) // the function breaks again where it is called from eager code
+	if out := v.end(0); out != "break\ntensor([8., 8.])\n" {
 		t.Errorf("printed %q", out)
 	}
 }

@@ -7,6 +7,8 @@ package values
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 
 	"tcdbg/explain"
@@ -103,7 +105,7 @@ func (b *builder) open(path string, atFirst bool) (bool, string) {
 func (b *builder) stop(s *logs.Stop) {
 	b.why(s)
 	if s.Deciding != nil {
-		b.heading("WHAT THE BRANCH ASKS FOR")
+		b.heading(deciding(s.Kind))
 		b.value("deciding", 2, s.Deciding)
 	}
 	differs := s.Kind == logs.StopDiffers
@@ -116,7 +118,9 @@ func (b *builder) stop(s *logs.Stop) {
 	if differs {
 		b.graph("GRAPH", s.Nodes)
 	} else {
-		b.symbolic("AS THE TRACER KNOWS THEM", s.Symbolic)
+		if !inStack(s) {
+			b.symbolic("AS THE TRACER KNOWS THEM", s.Symbolic)
+		}
 		b.graph("GRAPH SO FAR", s.Nodes)
 	}
 	if strings.Contains(s.Reason, "\n") {
@@ -129,6 +133,42 @@ func (b *builder) stop(s *logs.Stop) {
 			b.text(theme.Faint, 2, m)
 		}
 	}
+}
+
+// deciding is the heading of the value that the stop is about.
+func deciding(kind logs.StopKind) string {
+	if kind == logs.StopNaN {
+		return "THE TENSOR WITH NaN OR INF"
+	}
+	return "WHAT THE BREAK ASKS FOR"
+}
+
+// inStack reports whether the innermost level shows all that the tracer knows of its variables.
+func inStack(s *logs.Stop) bool {
+	if len(s.Stack) == 0 {
+		return false
+	}
+	shown := func(v logs.Value) logs.Value {
+		v.Items, v.More = nil, 0 // which are cut at another depth
+		return v
+	}
+	for _, v := range s.Symbolic {
+		same := func(l logs.Value) bool { return l.Name == v.Name && reflect.DeepEqual(shown(l), shown(v)) }
+		if !slices.ContainsFunc(s.Stack[0].Locals, same) {
+			return false
+		}
+	}
+	return true
+}
+
+// cause is the line of a compiler's words that says what happened: the first, or, where that ends in
+// a colon, the next.
+func cause(reason string) string {
+	first, rest, _ := strings.Cut(reason, "\n")
+	if next, _, _ := strings.Cut(strings.TrimSpace(rest), "\n"); next != "" && strings.HasSuffix(strings.TrimSpace(first), ":") {
+		return next
+	}
+	return first
 }
 
 // why is what the lead of the screen does not say: the line, and the compiler's words.
@@ -147,7 +187,7 @@ func (b *builder) why(s *logs.Stop) {
 		}
 		b.text(theme.Faint, 2, "compiled function "+s.Compiled+id)
 	}
-	if first, _, _ := strings.Cut(s.Reason, "\n"); first != "" && first != s.Why {
+	if first := cause(s.Reason); first != "" && first != s.Why {
 		b.text(theme.Faint, 2, first)
 	}
 }

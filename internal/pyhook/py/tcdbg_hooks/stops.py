@@ -96,7 +96,10 @@ class Moment:
             outer = [Level.of(f) for f in self.frames()]
             if inner and outer and frames.resumes(inner[-1].code, outer[0].code):
                 del outer[0]
-            self._levels = inner + outer
+            # Where it stands is always shown.
+            mine = inner[:1] + [level for level in inner[1:] if frames.kind_of(level.code) in (frames.USER, frames.LIBRARY)]
+            self.hidden += len(inner) - len(mine)
+            self._levels = mine + outer
         return self._levels
 
     @property

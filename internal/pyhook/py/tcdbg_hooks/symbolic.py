@@ -56,6 +56,8 @@ def real(vt, replay, depth=6):
     for attr in ("value", "fn"):
         if hasattr(vt, attr) and not callable(getattr(type(vt), attr, None)):
             return getattr(vt, attr)
+    if kind == "CellVariable":
+        raise Unknown("nothing is assigned to it yet")
     raise Unknown("Dynamo's %s has no value before it is run" % kind)
 
 
@@ -94,6 +96,16 @@ def shown(name, vt, replay, values, arg=False, depth=4):
     return out
 
 
+def _contents(vt, output):
+    """What is in the cell of a variable that an inner function uses; other trackers themselves.
+    Dynamo's own load_cell notes that the cell was read."""
+    if type(_unlazy(vt)).__name__ != "CellVariable":
+        return vt
+    cell = _unlazy(vt)
+    stored = getattr(output.side_effects, "store_attr_mutations", {}).get(cell, {})
+    return stored.get("cell_contents") or getattr(cell, "pre_existing_contents", None) or vt
+
+
 class TracedLevel(Level):
     """A frame that Dynamo traces: its locals are symbolic."""
 
@@ -101,9 +113,12 @@ class TracedLevel(Level):
         super().__init__(tx.f_code, tx.lineno or tx.f_code.co_firstlineno, {}, tx.f_globals)
         self.tx, self.replay = tx, replay
 
+    def symbolic(self):
+        return {k: _contents(vt, self.tx.output) for k, vt in self.tx.symbolic_locals.items()}
+
     def names(self):
         scope = dict(self.globals)
-        for name, vt in self.tx.symbolic_locals.items():
+        for name, vt in self.symbolic().items():
             scope.pop(name, None)  # a global of the name is another variable
             try:
                 scope[name] = real(vt, self.replay)
@@ -115,7 +130,7 @@ class TracedLevel(Level):
         code = self.code
         n = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
         args = code.co_varnames[:n]
-        symbolic = self.tx.symbolic_locals
+        symbolic = self.symbolic()
         names = [a for a in args if a in symbolic] + [k for k in symbolic if k not in args]
         return [
             shown(k, symbolic[k], self.replay, values, k in args, depth)
