@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"tcdbg/logs"
 	"tcdbg/logs/chrome"
@@ -204,7 +203,7 @@ func inFunction(o *chrome.Op) string {
 	if o.Func == "" {
 		return ""
 	}
-	return strings.TrimPrefix(o.Func, "torch_dynamo_resume_in_") + " in " + o.File
+	return FunctionOf(logs.Pos{Func: o.Func}, nil) + " in " + o.File
 }
 
 // Profiled says whether a profiler measured the kernels of the report: one that it does not have

@@ -322,7 +322,7 @@ func docValue(d *doc, b *explain.Break) {
 			arrow = "→ "
 		}
 		d.link(
-			posSel(p), theme.T(theme.Plain, "  "+arrow+theme.Fit(theme.Clean(p.Func), 18)+" "),
+			posSel(p), theme.T(theme.Plain, "  "+arrow+theme.Fit(theme.Clean(explain.FunctionOf(p, nil)), 18)+" "),
 			theme.T(theme.Accent, d.sc.placeCell(p, col)), theme.T(theme.Faint, strings.TrimSpace(p.Code)),
 		)
 	}

@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -265,8 +266,12 @@ func docCall(d *doc, t *explain.CallTrack, r *trace.Run) {
 	if b := t.Break(r); b != nil {
 		d.heading("THEN A GRAPH BREAK")
 		d.wrap(theme.Break, 2, theme.GlyphBreak+" "+strings.TrimSpace(b.Code+" "+breakTitle(b)))
+		var titles []string // two parts that begin on one line have the same
 		for _, p := range b.Resumed {
-			d.link(frameSel(p), theme.T(theme.Plain, "  goes on in "+p.Title()))
+			if !slices.Contains(titles, p.Title()) {
+				titles = append(titles, p.Title())
+				d.link(frameSel(p), theme.T(theme.Plain, "  goes on in "+p.Title()))
+			}
 		}
 	}
 	if rc := t.Miss(r); rc != nil {

@@ -183,7 +183,7 @@ func (d *doc) place(p logs.Pos) {
 	}
 	in := ""
 	if p.Func != "" {
-		in = "  in " + p.Func
+		in = "  in " + explain.FunctionOf(p, nil)
 	}
 	place := d.sc.place(p)
 	if col := d.sc.column(p); col > 0 {
@@ -235,7 +235,7 @@ func (d *doc) stack(stack []logs.Pos) {
 		}
 		d.link(
 			posSel(p), theme.T(theme.Accent|style, "  "+d.sc.placeCell(p, col)),
-			theme.T(style, theme.Fit(theme.Clean(p.Func), 22)+" "), theme.T(theme.Faint, strings.TrimSpace(p.Code)),
+			theme.T(style, theme.Fit(theme.Clean(explain.FunctionOf(p, nil)), 22)+" "), theme.T(theme.Faint, strings.TrimSpace(p.Code)),
 		)
 	}
 }

@@ -314,7 +314,7 @@ func (r *lineRow) note(sc *scene) theme.Line {
 	case len(f.kernels) > 0:
 		return theme.L(theme.Faint, "→ "+kernelNames(f.kernels))
 	case len(f.entry) > 0:
-		return theme.L(theme.Faint, f.entry[0].Name+" "+string(f.entry[0].Status)+" "+idText(f.entry[0].ID))
+		return theme.L(theme.Faint, f.entry[0].Title()+" "+string(f.entry[0].Status)+" "+idText(f.entry[0].ID))
 	}
 	return nil
 }

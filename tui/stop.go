@@ -130,7 +130,7 @@ func inFunc(p logs.Pos) string {
 	if p.Func == "" {
 		return ""
 	}
-	return " in " + p.Func
+	return " in " + explain.FunctionOf(p, nil)
 }
 
 // thread names the thread of a stop where there may be several.

@@ -276,7 +276,7 @@ func (h *htmlWriter) stack(title string, st []logs.Pos) {
 		}
 		h.raw(`<li class="` + class + `">`)
 		h.tag("span", "", fmt.Sprintf("%s:%d", p.File, p.Line))
-		h.tag("b", "", " "+p.Func+" ")
+		h.tag("b", "", " "+explain.FunctionOf(p, nil)+" ")
 		h.tag("code", "", p.Code)
 		h.raw("</li>")
 	}

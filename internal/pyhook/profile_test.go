@@ -129,8 +129,8 @@ func TestProfileProblems(t *testing.T) {
 		steps      int // in the file of times; 0: none
 		replace    []string
 	}{
-		{"few calls", "ended before 4 calls in a row had compiled nothing", 0, []string{"N", "3"}},
-		{"one call too few", "ended before a step was recorded whole", 0, []string{"N", "6"}},
+		{"few calls", "ended before 4 calls in a row had compiled nothing: let it run more steps", 0, []string{"N", "3"}},
+		{"one call too few", "ended before a step was recorded whole: let it run a few steps more", 0, []string{"N", "6"}},
 		{"a compile among its steps", "compiled while its steps were recorded, and ended", 0, []string{
 			"BODY", "torch._dynamo.reset() if i == 6 else None", "N", "9",
 		}},

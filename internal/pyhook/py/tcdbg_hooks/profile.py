@@ -207,7 +207,7 @@ class _Profile:
         self.quiet = 0
         self.tries += 1
         if self.tries >= TRIES:
-            self.problem("the program compiled again and again while its steps were recorded")
+            self.problem("the program compiled again and again while its steps were recorded: Recompiles says why")
             self.finish()
 
     def give_way(self):
@@ -256,9 +256,9 @@ class _Profile:
             elif not self.called and self.problems:
                 pass  # which is why
             elif begun:
-                self.problem("the program ended before a step was recorded whole")
+                self.problem("the program ended before a step was recorded whole: let it run a few steps more")
             elif self.tries:
-                self.problem("the program compiled while its steps were recorded, and ended before others were")
+                self.problem("the program compiled while its steps were recorded, and ended before others were: let it run more steps")
             else:
-                self.problem("the program ended before %d calls in a row had compiled nothing" % (QUIET + 1))
+                self.problem("the program ended before %d calls in a row had compiled nothing: let it run more steps" % (QUIET + 1))
         self.finish()
