@@ -29,6 +29,9 @@ type Request struct {
 	// Keep tells which operators the compiler takes as they are although they
 	// have a decomposition.
 	Keep func(ops.ID) bool
+	// MemoryBudget is the part, 0 to 1, that values saved for the backward graph may take of the
+	// memory that the fastest choice takes; nil: 1.
+	MemoryBudget *float64
 	// Compile compiles a pure graph.
 	Compile func(Part) (Runnable, error)
 }
@@ -71,6 +74,13 @@ func Compile(r *Request) (*Compiled, error) {
 		return nil, err
 	}
 	return &Compiled{Run: c.pure.wrap(run), Wrap: c.pure.wrap}, nil
+}
+
+func (r *Request) budget() float64 {
+	if r.MemoryBudget == nil {
+		return 1
+	}
+	return *r.MemoryBudget
 }
 
 func wantsGrad(example []torch.Value) bool {

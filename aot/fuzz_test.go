@@ -67,7 +67,8 @@ func randomGraph(t *testing.T, seed int64, train bool) (ok bool, diff string) {
 	}
 	var got []torch.Value
 	_, err = attempt(func() []torch.Value {
-		compiled, e := Compile(&Request{Graph: g, Example: values(a), Check: true, Compile: interpret(t)})
+		budget := float64(seed%4) / 3 // all memory for saved values, none, something between
+		compiled, e := Compile(&Request{Graph: g, Example: values(a), Check: true, Compile: interpret(t), MemoryBudget: &budget})
 		if e != nil {
 			panic(e)
 		}

@@ -20,6 +20,7 @@ type parts struct {
 	forward, backward *graph.Graph
 	outs              int        // forward outputs before the saved values
 	saved             int        // number of saved values
+	choice            *choice    // of what is saved and what is computed again
 	wants             []int      // outputs whose tangents the backward graph takes
 	grads             []int      // input of each gradient
 	needs             []int      // inputs that the outputs depend on, gradient or not
@@ -34,9 +35,25 @@ type parts struct {
 	sizes func(in []torch.Value) func(sym.Int) sym.Int
 }
 
-// partition splits the joint graph: what depends on a tangent is backward, and the
-// forward values that it reads are saved.
-func (j *joint) partition() *parts {
+// partition splits the joint graph: what depends on a tangent is backward, and of the forward
+// values that it reads some are saved and others computed again. The budget is the part of the
+// memory for saved values that the fastest choice takes, 0 to 1.
+func (j *joint) partition(budget float64) *parts {
+	late := j.lateNodes()
+	p := &parts{outs: len(j.outs), wants: j.wants, needs: j.needed, missing: j.pass.Missing, gates: j.gates}
+	need := j.reachable()
+	p.choice = j.choose(late, need, j.read(late, need), budget)
+	saved, again := p.choice.saved, p.choice.again
+	backward := func(n *graph.Node) bool { return late[n] && need[n] || again[n] }
+	sizes := j.hiddenSizes(backward, saved)
+	p.forward = j.forwardGraph(late, saved, sizes)
+	p.backward = j.backwardGraph(backward, again, saved, sizes, p)
+	p.saved = len(saved) + len(sizes)
+	return p
+}
+
+// lateNodes are those that depend on a tangent, and what derivatives make of nothing.
+func (j *joint) lateNodes() map[*graph.Node]bool {
 	late := map[*graph.Node]bool{}
 	for _, t := range j.tangents {
 		late[t] = true
@@ -54,33 +71,32 @@ func (j *joint) partition() *parts {
 		}
 		derivative = derivative || n == j.last
 	}
-	p := &parts{outs: len(j.outs), wants: j.wants, needs: j.needed, missing: j.pass.Missing, gates: j.gates}
-	need := j.reachable()
-	var saved []*graph.Node
+	return late
+}
+
+// read lists the forward values that derivatives read or that are gradients themselves.
+func (j *joint) read(late, need map[*graph.Node]bool) []*graph.Node {
+	var list []*graph.Node
 	seen := map[*graph.Node]bool{}
-	save := func(n *graph.Node) {
+	add := func(n *graph.Node) {
 		if !late[n] && !seen[n] {
 			seen[n] = true
-			saved = append(saved, n)
+			list = append(list, n)
 		}
 	}
 	for n := j.g.First(); n != nil; n = n.Next() {
 		if late[n] && need[n] {
 			for _, in := range n.Inputs() {
-				save(in)
+				add(in)
 			}
 		}
 	}
 	for _, d := range j.grads {
 		if n, ok := d.(*graph.Node); ok {
-			save(n)
+			add(n)
 		}
 	}
-	sizes := j.hiddenSizes(late, need, saved)
-	p.forward = j.forwardGraph(late, saved, sizes)
-	p.backward = j.backwardGraph(late, need, saved, sizes, p)
-	p.saved = len(saved) + len(sizes)
-	return p
+	return list
 }
 
 // follow gives the backward graph the layouts in which the forward graph, whose
@@ -141,7 +157,11 @@ func (j *joint) forwardGraph(late map[*graph.Node]bool, saved []*graph.Node, siz
 	return g
 }
 
-func (j *joint) backwardGraph(late, need map[*graph.Node]bool, saved []*graph.Node, sizes []*sym.Symbol, p *parts) *graph.Graph {
+// backwardGraph copies the nodes that in names. What is computed again goes right before the first
+// that reads it: until then it would lie in memory for nothing.
+func (j *joint) backwardGraph(in func(*graph.Node) bool, again map[*graph.Node]bool, saved []*graph.Node, sizes []*sym.Symbol,
+	p *parts,
+) *graph.Graph {
 	g := graph.New(j.g.Name+"_backward", j.g.Env)
 	g.Aten = true
 	m := map[*graph.Node]*graph.Node{}
@@ -157,9 +177,23 @@ func (j *joint) backwardGraph(late, need map[*graph.Node]bool, saved []*graph.No
 	for _, t := range j.gates {
 		m[t.node] = g.Input(t.node.Name, t.node.Target, "", t.node.Meta)
 	}
+	var put func(n *graph.Node)
+	put = func(n *graph.Node) {
+		for _, x := range n.Inputs() {
+			if m[x] == nil {
+				put(x)
+			}
+		}
+		m[n] = n.CopyInto(g, func(x *graph.Node) *graph.Node { return m[x] })
+	}
 	for n := j.g.First(); n != nil; n = n.Next() {
-		if late[n] && need[n] && m[n] == nil {
-			m[n] = n.CopyInto(g, func(x *graph.Node) *graph.Node { return m[x] })
+		if in(n) && !again[n] && m[n] == nil {
+			put(n)
+		}
+	}
+	for _, d := range j.grads {
+		if n, ok := d.(*graph.Node); ok && m[n] == nil {
+			put(n)
 		}
 	}
 	var outs []ops.Arg

@@ -89,9 +89,13 @@ var captured = pass.NewTable("aot",
 		Needs: []pass.Need{{Pass: "differentiate", Why: "it is the joint graph that is split"}},
 		When:  (*compilation).wantsGradients,
 		Run: func(c *compilation) (int, error) {
-			c.parts = c.joint.partition()
+			c.parts = c.joint.partition(c.budget())
+			if c.Log != nil {
+				c.Log.Emit(logs.Artifact(c.ID, c.parts.choice.size))
+			}
 			return 1, nil
 		},
+		Record: true,
 		Print: func(c *compilation) string {
 			if c.parts == nil {
 				return c.joint.code()

@@ -9,8 +9,8 @@ import (
 // This file finds the sizes that a backward graph computes with and that none of
 // its inputs shows: the forward graph hands them over as numbers.
 
-// hiddenSizes lists them, in the order of their first use.
-func (j *joint) hiddenSizes(late, need map[*graph.Node]bool, saved []*graph.Node) []*sym.Symbol {
+// hiddenSizes lists them for the nodes of the backward graph, in the order of their first use.
+func (j *joint) hiddenSizes(backward func(*graph.Node) bool, saved []*graph.Node) []*sym.Symbol {
 	shown := map[*sym.Symbol]bool{}
 	show := func(n *graph.Node) {
 		m, ok := n.Meta.(*ops.TensorMeta)
@@ -38,7 +38,7 @@ func (j *joint) hiddenSizes(late, need map[*graph.Node]bool, saved []*graph.Node
 		}
 	}
 	for n := j.g.First(); n != nil; n = n.Next() {
-		if late[n] && need[n] {
+		if backward(n) {
 			for _, a := range n.Args {
 				eachSize(a, use)
 			}

@@ -343,9 +343,10 @@ type Graph struct {
 	Name   string
 	Ops    []string
 	Inputs int
-	Stages []Stage // dynamo, pre-grad, joint, forward, backward, post-grad, ...
-	Table  string  // as print_tabular, "" when not recorded
-	Next   *Graph  // graph after the break that ended this one
+	Stages []Stage           // dynamo, pre-grad, joint, forward, backward, post-grad, ...
+	Saved  *logs.SavedValues // for the backward graph; nil: there is none, or not recorded
+	Table  string            // as print_tabular, "" when not recorded
+	Next   *Graph            // graph after the break that ended this one
 	// LoadNodes reads and parses the captured graph's text; nil: not recorded.
 	LoadNodes func() []GraphNode
 }

@@ -144,6 +144,22 @@ type PassStep struct {
 
 func (PassStep) ArtifactName() (string, int) { return "tcdbg_pass_step", 1 }
 
+// SavedValues is what the forward graph of a compile keeps for its backward graph, inputs and
+// outputs of the captured graph apart, which are there in any case.
+type SavedValues struct {
+	Values int   `json:"values"`
+	Bytes  int64 `json:"bytes"`
+	Read   int64 `json:"read"`  // bytes if every value that a derivative reads were kept
+	Again  int   `json:"again"` // operators that run again in the backward graph
+	// Budget is kw.ActivationMemoryBudget and Limit the bytes that it allows; Over says that
+	// no choice keeps to it.
+	Budget float64 `json:"budget"`
+	Limit  int64   `json:"limit,omitempty"`
+	Over   bool    `json:"over,omitempty"`
+}
+
+func (SavedValues) ArtifactName() (string, int) { return "tcdbg_saved_values", 1 }
+
 // FusionStep is one decision of the scheduler.
 type FusionStep struct {
 	Round  int    `json:"round"`

@@ -24,12 +24,19 @@ type Option struct {
 // function whatever it captures, and a change of that may recompile it.
 //
 // Options: kw.Backend (name or BackendFunc), kw.Mode, kw.Fullgraph, kw.Dynamic,
-// kw.Disable, kw.Name, kw.RecompileLimit, kw.CaptureBackward.
+// kw.Disable, kw.Name, kw.RecompileLimit, kw.CaptureBackward,
+// kw.ActivationMemoryBudget.
 //
 // With kw.CaptureBackward(true), which PyTorch does not have, loss.Backward() within f is
 // captured: the gradients are computed in the graph that computes the loss, and what comes
 // after, the step of an optimizer, is part of it, too. A call that no graph can hold
 // breaks the graph as it does without the option, for a reason that says why.
+//
+// kw.ActivationMemoryBudget, 0 to 1, bounds the memory of what a graph saves for its backward pass, as
+// torch._functorch.config.activation_memory_budget does. At 1, the default, it saves what makes
+// a step fastest: what is cheap to compute again is not saved. Below, it saves at most that part
+// of those bytes, and computes the rest again in the backward pass, at 0 all that is no input; only
+// random numbers are never drawn twice.
 //
 // With kw.Mode("reduce-overhead") a call without gradients allocates nothing:
 // each goroutine's results keep their memory, and a later call of the function
@@ -157,6 +164,12 @@ func checkCompile(f any, opts []Option) {
 			_, ok = o.Value.(string)
 		case "recompile_limit":
 			_, ok = o.Value.(int)
+		case "activation_memory_budget":
+			b, number := o.Value.(float64)
+			if number && !(b >= 0 && b <= 1) {
+				refuse("option activation_memory_budget: want 0 to 1, got %v", b)
+			}
+			ok = number
 		default:
 			refuse("unknown option %q", o.Name)
 		}

@@ -27,6 +27,8 @@ type Request struct {
 	Example []torch.Value // the values of this first call, one a placeholder
 	Mode    string        // default, reduce-overhead, max-autotune
 	Log     logs.Sink
+	// MemoryBudget is kw.ActivationMemoryBudget, 0 to 1; nil: 1.
+	MemoryBudget *float64
 	// Changing are the sources of inputs that are no parameters, whatever they look
 	// like: what is computed of them alone must run in every call.
 	Changing map[string]bool

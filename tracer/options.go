@@ -22,6 +22,9 @@ func (t *Tracer) checkBackend(o options) (mode string, err error) {
 			return "", err
 		}
 	}
+	if name := o.backendName(); o.budget < 1 && (name == "eager" || name == "custom") {
+		t.cfg.note(fmt.Sprintf("backend %s ignores activation_memory_budget", name))
+	}
 	over, err := modes.Check(o.backendName(), o.mode)
 	if over {
 		t.cfg.note(fmt.Sprintf("backend %s ignores mode %q", o.backendName(), o.mode))
@@ -42,6 +45,7 @@ type options struct {
 	limit     int
 	// backward has calls of Tensor.Backward captured.
 	backward bool
+	budget   float64 // of what is saved for the backward pass, 0 to 1
 }
 
 type dynamicMode uint8
@@ -65,7 +69,7 @@ func configured(s compiler.Settings) dynamicMode {
 
 func (t *Tracer) parseOptions(list []torch.Option) (options, error) {
 	s := compiler.Config()
-	o := options{named: "inductor", mode: "default", limit: s.RecompileLimit, dynamic: configured(s)}
+	o := options{named: "inductor", mode: "default", limit: s.RecompileLimit, budget: 1, dynamic: configured(s)}
 	if t.cfg.DefaultBackend != "" {
 		o.named = t.cfg.DefaultBackend
 	}
@@ -99,6 +103,10 @@ func (o *options) set(opt torch.Option) error {
 		o.name, ok = opt.Value.(string)
 	case "recompile_limit":
 		o.limit, ok = opt.Value.(int)
+	case "activation_memory_budget":
+		if o.budget, ok = opt.Value.(float64); ok && !(o.budget >= 0 && o.budget <= 1) {
+			return fmt.Errorf("option activation_memory_budget: want 0 to 1, got %v", o.budget)
+		}
 	default:
 		return fmt.Errorf("unknown option %q", opt.Name)
 	}

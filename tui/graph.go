@@ -156,6 +156,9 @@ func (scr *graphScreen) detail(sc *scene, r row, w int) *doc {
 		theme.T(theme.Bold, title+" "+idText(g.ID)),
 		theme.T(theme.Faint, fmt.Sprintf("  %s, %s", count(max(inputs, g.Inputs), "input"), count(len(g.Ops), "operator"))),
 	)
+	if text := g.SavedText(); text != "" {
+		d.wrap(theme.Faint, 2, text)
+	}
 	d.blank()
 	switch scr.mode {
 	case 0:

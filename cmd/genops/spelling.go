@@ -81,9 +81,9 @@ func (g *generator) idName(row *ops.Op) string {
 // optimizers.
 var further = map[string]string{
 	"backend": "any", "fullgraph": "bool", "dynamic": "any", "disable": "bool", "name": "string", "recompile_limit": "int",
-	"capture_backward": "bool",
-	"options":          "map[string]any",
-	"mode":             "string", "recursive": "bool", "gradient": "*torch.Tensor", "retain_graph": "bool", "create_graph": "bool",
+	"capture_backward": "bool", "activation_memory_budget": "float64",
+	"options": "map[string]any",
+	"mode":    "string", "recursive": "bool", "gradient": "*torch.Tensor", "retain_graph": "bool", "create_graph": "bool",
 	"grad_outputs": "[]*torch.Tensor", "grad_tensors": "[]*torch.Tensor", "inputs": "[]*torch.Tensor", "materialize_grads": "bool",
 	"allow_unused": "bool",
 	"lr":           "any", "momentum": "any", "dampening": "float64", "weight_decay": "float64", "nesterov": "bool",

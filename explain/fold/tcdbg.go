@@ -341,6 +341,14 @@ func tcdbgMemory(f *Fold, r *logs.Record) {
 	}
 }
 
+// tcdbgSaved comes after the graph, of which it says what its backward pass is given.
+func tcdbgSaved(f *Fold, r *logs.Record) {
+	var v logs.SavedValues
+	if c := ofCompile(f, r, &v); c != nil && c.Graph != nil {
+		c.Graph.Saved = &v
+	}
+}
+
 func tcdbgProvenance(f *Fold, r *logs.Record) {
 	var v logs.Provenance
 	c := ofCompile(f, r, &v)

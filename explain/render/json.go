@@ -199,10 +199,32 @@ type jsonFailure struct {
 
 type jsonGraph struct {
 	jsonID
-	Name   string   `json:"name"`
-	Ops    []string `json:"ops"`
-	Inputs int      `json:"inputs"`
-	Stages []string `json:"stages"`
+	Name   string     `json:"name"`
+	Ops    []string   `json:"ops"`
+	Inputs int        `json:"inputs"`
+	Stages []string   `json:"stages"`
+	Saved  *jsonSaved `json:"saved,omitempty"`
+}
+
+type jsonSaved struct {
+	Values int     `json:"values"`
+	Bytes  int64   `json:"bytes"`
+	Read   int64   `json:"read"`
+	Again  int     `json:"again"`
+	Budget float64 `json:"budget"`
+	Limit  *int64  `json:"limit,omitempty"`
+	Over   bool    `json:"over,omitempty"`
+}
+
+func savedJSON(s *logs.SavedValues) *jsonSaved {
+	if s == nil {
+		return nil
+	}
+	j := &jsonSaved{Values: s.Values, Bytes: s.Bytes, Read: s.Read, Again: s.Again, Budget: s.Budget, Over: s.Over}
+	if s.Budget < 1 {
+		j.Limit = &s.Limit
+	}
+	return j
 }
 
 type jsonKernel struct {
@@ -326,7 +348,7 @@ func toJSON(r *explain.Report) *jsonReport {
 		for _, s := range g.Stages {
 			stages = append(stages, s.Name)
 		}
-		return jsonGraph{idJSON(g.ID), g.Name, orEmpty(g.Ops), g.Inputs, orEmpty(stages)}
+		return jsonGraph{idJSON(g.ID), g.Name, orEmpty(g.Ops), g.Inputs, orEmpty(stages), savedJSON(g.Saved)}
 	})
 	j.Kernels = list(r.Kernels, kernelJSON)
 	j.Fusions = list(r.Fusions, func(f *explain.Fusion) jsonFusion {

@@ -175,6 +175,9 @@ func (t *TextWriter) graphs(r *explain.Report) {
 			captured = "as captured not recorded"
 		}
 		t.line("  [%s] %s%s", idText(g.ID), name, captured)
+		if s := g.SavedText(); s != "" {
+			t.line("      %s", s)
+		}
 		if all := strings.Join(stages, ", "); all != before { // the same as above is not said again
 			t.line("      stages: %s", all)
 			before = all

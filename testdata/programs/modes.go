@@ -34,7 +34,7 @@ func main() {
 			torch.NoGrad(func() { fmt.Println(f(x), f(x.Mul(2)).Sum()) })
 		}()
 	}
-	for _, o := range [][]torch.Option{{kw.Mode("nonsense")}, {kw.Backend("nope")}, {kw.Backend(bad)}, {kw.Backend(42)}, {kw.RecompileLimit(0)}, {kw.Dim(3)}} {
+	for _, o := range [][]torch.Option{{kw.Mode("nonsense")}, {kw.Backend("nope")}, {kw.Backend(bad)}, {kw.Backend(42)}, {kw.RecompileLimit(0)}, {kw.Dim(3)}, {kw.ActivationMemoryBudget(1.5)}, {kw.ActivationMemoryBudget(-1)}, {kw.ActivationMemoryBudget(0.5)}} {
 		func() {
 			defer func() { r := recover(); println("panic?", fmt.Sprint(r)) }()
 			f := torch.Compile(m.Forward, o...)

@@ -22,6 +22,11 @@ func Accumulate(value bool) torch.Option { return torch.Option{Name: "accumulate
 // Activation is the keyword activation.
 func Activation(value any) torch.Option { return torch.Option{Name: "activation", Value: value} }
 
+// ActivationMemoryBudget is the keyword activation_memory_budget.
+func ActivationMemoryBudget(value float64) torch.Option {
+	return torch.Option{Name: "activation_memory_budget", Value: value}
+}
+
 // AddBiasKv is the keyword add_bias_kv.
 func AddBiasKv(value bool) torch.Option { return torch.Option{Name: "add_bias_kv", Value: value} }
 

@@ -15,6 +15,7 @@ func pkg_tcdbg_torch_kw() *rt.Pkg {
 			"Abs":                     p_tcdbg_torch_kw.Abs,
 			"Accumulate":              p_tcdbg_torch_kw.Accumulate,
 			"Activation":              p_tcdbg_torch_kw.Activation,
+			"ActivationMemoryBudget":  p_tcdbg_torch_kw.ActivationMemoryBudget,
 			"AddBiasKv":               p_tcdbg_torch_kw.AddBiasKv,
 			"AddZeroAttn":             p_tcdbg_torch_kw.AddZeroAttn,
 			"AdjustLrFn":              p_tcdbg_torch_kw.AdjustLrFn,
