@@ -116,6 +116,16 @@ func (fr *Frame) Place() logs.Pos {
 	return fr.Pos
 }
 
+// Line is the line of the program that breaks the graph: of a break within torch or the standard library,
+// as within the wrapper that a default device puts around torch's functions, the line that calls it. Where no
+// line of the program is known, it is the place of the break.
+func (b *Break) Line() logs.Pos {
+	if p, ok := UserLine(b.Stack); ok && FrameworkFile(b.Pos.File) {
+		return p
+	}
+	return b.Pos
+}
+
 // UserLine is the innermost line of a stack that is not the framework's.
 func UserLine(stack []logs.Pos) (logs.Pos, bool) {
 	for i := len(stack) - 1; i >= 0; i-- {

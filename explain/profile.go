@@ -132,14 +132,14 @@ func (p *Profile) regionCosts(r *chrome.Region) []*Cost {
 		Kind: LeftCost, Name: "outside of graphs after the break", Compile: r.Compile, Calls: r.Calls,
 		Nanos: r.Left, Break: b,
 	})
-	c.Pos = b.Pos
+	c.Pos = b.Line()
 	out = append(out, c)
 	if r.Idle > 0 {
 		c := p.cost(&Cost{
 			Kind: IdleCost, Name: "the GPU had nothing to do after the graph", Compile: r.Compile, Nanos: -1,
 			Device: r.Idle, Break: b,
 		})
-		c.Pos = b.Pos
+		c.Pos = b.Line()
 		out = append(out, c)
 	}
 	return out
@@ -174,7 +174,7 @@ func (p *Profile) eagerCost(o *chrome.Op) *Cost {
 		c.Break = nil // it may be of the graph before the break
 	}
 	if c.Break != nil {
-		c.Pos = c.Break.Pos
+		c.Pos = c.Break.Line()
 	}
 	if c.In == "" && p.Stacks != nil {
 		c.In = p.stacked(o)
@@ -255,8 +255,8 @@ func (p *Profile) Remarks() []string {
 }
 
 func (p *Profile) partsText() string {
-	share := func(ns int64) string { return Share(ns, p.Total()) }
-	graphs := share(p.Parts.Graphs)
+	share := shares(p.Total(), p.Parts.Graphs, p.Parts.Eager, p.Parts.Lookups, p.Parts.Rest)
+	graphs := share[0]
 	if slices.ContainsFunc(p.Regions, p.Unmarked) {
 		graphs = "at least " + graphs
 		if p.Parts.Graphs == 0 {
@@ -264,7 +264,7 @@ func (p *Profile) partsText() string {
 		}
 	}
 	return fmt.Sprintf("in graphs %s, eager operators %s, finding entries %s, Python and waiting %s",
-		graphs, share(p.Parts.Eager), share(p.Parts.Lookups), share(p.Parts.Rest))
+		graphs, share[1], share[2], share[3])
 }
 
 // Unmarked says whether the recording has calls of an entry but none of its graph, so that the
@@ -284,6 +284,32 @@ func Share(part, whole int64) string {
 		return "-"
 	}
 	return fmt.Sprintf("%.0f%%", 100*float64(part)/float64(whole))
+}
+
+// shares are parts of a whole in percent, rounded so that they add up: those with the largest remainders
+// are rounded up.
+func shares(whole int64, parts ...int64) []string {
+	percent, order := make([]int64, len(parts)), make([]int, len(parts))
+	var sum, shown int64
+	for i, p := range parts {
+		order[i], sum = i, sum+p
+		percent[i] = 100 * p / max(whole, 1)
+		shown += percent[i]
+	}
+	rest := func(i int) int64 { return 100*parts[i] - percent[i]*whole }
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rest(b), rest(a)) })
+	up := (200*sum+whole)/max(2*whole, 1) - shown
+	out := make([]string, len(parts))
+	for n, i := range order {
+		if int64(n) < up {
+			percent[i]++
+		}
+		out[i] = fmt.Sprintf("%d%%", percent[i])
+		if whole <= 0 {
+			out[i] = "-"
+		}
+	}
+	return out
 }
 
 // where is what ran when the most was allocated.

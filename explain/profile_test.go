@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"tcdbg/logs"
 	"tcdbg/logs/chrome"
 )
 
@@ -46,5 +47,47 @@ func TestUnmarkedGraph(t *testing.T) {
 		if left != c.known {
 			t.Errorf("%s: a cost is the break's: %v", c.name, left)
 		}
+	}
+}
+
+// Shares of one whole add up to 100.
+func TestSharesAddUp(t *testing.T) {
+	p := &Profile{Profile: &chrome.Profile{
+		Steps: []int64{1000}, Parts: chrome.Parts{Graphs: 164, Eager: 784, Lookups: 5, Rest: 47},
+	}}
+	if got, want := p.partsText(), "in graphs 16%, eager operators 78%, finding entries 1%, Python and waiting 5%"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// A row names the program's line that breaks the graph, not the wrapper of torch's that a default device puts
+// around torch's functions.
+func TestProfileNamesTheProgramsLine(t *testing.T) {
+	wrapper := logs.Pos{File: "/usr/lib/python3.11/site-packages/torch/utils/_device.py", Line: 122, Func: "__torch_function__"}
+	line := logs.Pos{File: "/home/me/train.py", Line: 7, Func: "forward"}
+	b := &Break{Pos: wrapper, Stack: []logs.Pos{line, wrapper}}
+	p := &Profile{
+		Profile: &chrome.Profile{
+			Steps: []int64{100}, Graphs: []*chrome.Graph{{Compile: "0/0", Sum: chrome.Sum{Calls: 1, Nanos: 10}}},
+			Regions: []*chrome.Region{{Compile: "0/0", Sum: chrome.Sum{Calls: 1, Nanos: 50}, Left: 40, Idle: 5}},
+			Eager:   []*chrome.Op{{Name: "aten::_unique2", Compile: "0/0", Sum: chrome.Sum{Calls: 1, Nanos: 20}}},
+		},
+		Compiles: map[string]*Compile{"0/0": {Graph: &Graph{Ops: []string{"sin"}}, Breaks: []*Break{b}}},
+	}
+	n := 0
+	for _, c := range p.Costs() {
+		if c.Break == b {
+			n++
+			if c.Pos != line {
+				t.Errorf("%s %s: %v", c.Kind, c.Name, c.Pos)
+			}
+		}
+	}
+	if n != 3 {
+		t.Errorf("%d rows", n)
+	}
+	b.Stack = nil
+	if b.Line() != wrapper {
+		t.Errorf("%v", b.Line())
 	}
 }

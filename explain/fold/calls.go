@@ -3,6 +3,7 @@ package fold
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"tcdbg/explain"
 	"tcdbg/logs"
@@ -41,6 +42,9 @@ func tcdbgCalls(f *Fold, r *logs.Record) {
 	var v calls.Record
 	if !f.versioned(r, &v) {
 		return
+	}
+	if strings.HasPrefix(v.Engine, "PyTorch ") {
+		f.setEngine(v.Engine)
 	}
 	k := &f.called
 	if v.Missing != "" && !slices.Contains(k.missing, v.Missing) && len(k.missing) < maxMissing {

@@ -52,7 +52,7 @@ func TestTracksOfCalls(t *testing.T) {
 		}
 		eager := calledRun(9, 3, calls.Eager, -1)
 		eager.Why = calls.AtLimit
-		w.Emit(logs.Artifact(logs.NoCompile, calls.Record{Process: 7, Missing: "some of it", Parts: []calls.Part{
+		w.Emit(logs.Artifact(logs.NoCompile, calls.Record{Process: 7, Engine: "PyTorch 2.6.0", Missing: "some of it", Parts: []calls.Part{
 			{Frame: 0, Name: "f", Open: &eager, Runs: []calls.Run{
 				calledRun(2, 4, calls.Hit, 0), calledRun(6, 1, calls.Compiled, 1), calledRun(7, 2, calls.Hit, 1),
 			}},
@@ -75,6 +75,9 @@ func TestTracksOfCalls(t *testing.T) {
 	}
 	if lost := r.Calls.Tracks[2]; lost.Frame != nil || lost.Pos.Line != 3 {
 		t.Errorf("a function without compiles: %+v", lost)
+	}
+	if r.Engine != "PyTorch 2.6.0" {
+		t.Errorf("the engine is %q", r.Engine)
 	}
 	if !r.Calls.Recorded || fmt.Sprint(r.Calls.Missing) != "[some of it]" {
 		t.Errorf("recorded %v, missing %q", r.Calls.Recorded, r.Calls.Missing)

@@ -210,6 +210,8 @@ const UntoldInner = "duration of calls from within compiled functions"
 type Record struct {
 	Process int    `json:"pid"`
 	Parts   []Part `json:"parts,omitempty"`
+	// Engine is whose calls they are, "PyTorch 2.6.0": releases before 2.7 do not write their version.
+	Engine string `json:"engine,omitempty"`
 	// Missing says in words why calls of this process are not recorded, or what of them.
 	Missing string `json:"missing,omitempty"`
 	// Untold names what this engine does not tell of a call: "duration", UntoldInner, UntoldGivenUp.

@@ -61,7 +61,7 @@ def _release():
 
 def _missing(text):
     _said.append(text)
-    record("tcdbg_calls", {"pid": os.getpid(), "missing": text})
+    record("tcdbg_calls", {"pid": os.getpid(), "engine": _release(), "missing": text})
 
 
 # What is noted while the program runs.
@@ -635,7 +635,9 @@ def _drain(all=False):
                 parts.append(part)
         if parts:
             untold = "duration of calls from within compiled functions" if _state["duration"] else "duration"
-            record("tcdbg_calls", {"pid": os.getpid(), "parts": parts, "untold": [untold, "calls of functions that were given up"]})
+            record("tcdbg_calls", {
+                "pid": os.getpid(), "engine": _release(), "parts": parts, "untold": [untold, "calls of functions that were given up"],
+            })
 
 
 def _take(track, now, all):
