@@ -30,7 +30,11 @@ var inPlaceCases = []inPlaceCase{
 	{"the new content is a result as well", "r := p.Mul(2); p.Copy_(r); return r", 0},
 	{"the old content goes into a result", "old := p.Mul(3); p.Add_(1); return old", 1},
 	{"a later product reads the old content", "old := p.Detach(); n := old.Mul(1); p.Add_(1); return q.Matmul(n).Add(n.Matmul(q))", 1},
-	{"a product reads it as a whole", "r := q.Matmul(p); p.Add_(r); return nil", 0},
+	{"a product has read it as a whole", "r := q.Matmul(p); p.Add_(r); return nil", 1},
+	{"a product reads it while it is written", "p.Copy_(q.Matmul(p).Mul(2)); return nil", 0},
+	{"what follows a product, tile by tile", "p.Copy_(q.Matmul(q).Mul(2)); return nil", 1},
+	{"before data is checked", "p.Mul_(2); return q.IndexSelect(0, q.Argmax(kw.Dim(1)))", 0},
+	{"after data is checked", "r := q.IndexSelect(0, q.Argmax(kw.Dim(1))); p.Add_(r.Matmul(q)); return nil", 1},
 	{"a sum over columns", "p.Sub_(p.Sum(kw.Dim(0))); return nil", 0},
 	{"exchanged", "t := p.Clone(); p.Copy_(q); q.Copy_(t); return nil", 0},
 	{"of another type", "p.Copy_(q.To(torch.Float64).Mul(2)); return nil", 1},
@@ -93,5 +97,41 @@ func TestInPlace(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Where data is refused nothing has been written: neither in place nor afterwards.
+func TestRefusedDataWritesNothing(t *testing.T) {
+	const text = `
+func f(p, q, i *torch.Tensor) {
+	r := q.IndexSelect(0, i)
+	p.Add_(r.Matmul(q))
+	q.Mul_(2)
+}
+
+func main() {
+	c := torch.Compile(f)
+	p, q := torch.Arange(16).Reshape(4, 4).Mul(0.1), torch.Arange(16).Reshape(4, 4).Sin()
+	for _, at := range []int{3, 4, 2} {
+		func() {
+			defer func() { fmt.Println("refused:", recover()) }()
+			c(p, q, torch.Full([]int{4}, at, kw.Dtype(torch.Int64)))
+		}()
+		fmt.Println(p, q)
+	}
+}`
+	prog, err := loadText(t, progfuzz.ModelPrelude+text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, _, _ := runText(prog, nil, "")
+	if !strings.Contains(want, "refused: index out of range") {
+		t.Fatal(want)
+	}
+	for _, w := range differentials(t) {
+		got, _, stderr := runLogged(prog, NewSet(w.cfg), w.backend, &codeSink{})
+		if d := differs(want, got); d != "" {
+			t.Errorf("under %s: %s\n%s", w.name, d, stderr)
+		}
 	}
 }

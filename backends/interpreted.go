@@ -41,9 +41,9 @@ func (x *executable) interpreted(in []torch.Value) []torch.Value {
 			continue
 		}
 		kernels(st, x.prof.at[i])
+		f.verify(in)
 	}
 	x.prof.end()
-	f.verify(in)
 	out := f.outputs(in)
 	runtime.KeepAlive(in)
 	f.release()

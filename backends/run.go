@@ -135,9 +135,8 @@ func (f *frame) steps(in []torch.Value) {
 	f.time(f.x.prof.begin())
 	f.prologue(in)
 	if w := f.x.watch; w != nil && w.Kernels() {
-		f.watched()
+		f.watched(in)
 		f.x.prof.end()
-		f.verify(in)
 		return
 	}
 	for i := range f.x.prog.Steps {
@@ -147,9 +146,9 @@ func (f *frame) steps(in []torch.Value) {
 			continue
 		}
 		f.segment(st, f.x.prof.at[i])
+		f.verify(in)
 	}
 	f.x.prof.end()
-	f.verify(in)
 }
 
 // time begins a call whose kernels are timed, or not.

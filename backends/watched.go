@@ -8,6 +8,7 @@ import (
 	"tcdbg/inductor/ir"
 	"tcdbg/inductor/plan"
 	"tcdbg/inductor/sched"
+	"tcdbg/torch"
 	"tcdbg/tracer"
 )
 
@@ -16,7 +17,7 @@ import (
 // run, and leaves out the others.
 
 // watched runs the steps of a program.
-func (f *frame) watched() {
+func (f *frame) watched(in []torch.Value) {
 	for i := range f.x.prog.Steps {
 		st := &f.x.prog.Steps[i]
 		if st.Extern != nil {
@@ -26,6 +27,7 @@ func (f *frame) watched() {
 		for k := range st.Names {
 			f.beside(st, k, func() { f.one(st.Segment, k) })
 		}
+		f.verify(in)
 	}
 }
 

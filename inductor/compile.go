@@ -243,7 +243,7 @@ func (c *compiler) weighed() string {
 
 func (c *compiler) fuse() (int, error) {
 	c.logSchedule()
-	c.groups = sched.Schedule(c.ir, sched.Options{Record: c.fusion, Decisions: c.opt.Decisions})
+	c.groups = sched.Schedule(c.ir, sched.Options{Record: c.fusion, Decisions: c.opt.Decisions, Replaces: c.opt.Replaces})
 	if err := sched.CheckOrder(c.groups); err != nil {
 		return 0, fmt.Errorf("inductor: %s: %w", c.graph.Name, err)
 	}

@@ -17,9 +17,10 @@ import (
 // build makes graphs without data.
 type build struct {
 	*graph.Builder
-	env    *sym.Env
-	inputs int
-	params []bool
+	env      *sym.Env
+	inputs   int
+	params   []bool
+	replaces map[int]int // outputs that replace the content of inputs
 }
 
 func newBuild(name string) *build {
@@ -56,7 +57,7 @@ func (b *build) compile(t testing.TB, outs ...ops.Value) *Program {
 		args[i] = o
 	}
 	b.G.SetOutput(args)
-	p, err := Compile(b.G, Options{Machine: cpp.Machine{Lanes: 8, Cache: 8 << 20}, Cores: 2, Params: b.params})
+	p, err := Compile(b.G, Options{Machine: cpp.Machine{Lanes: 8, Cache: 8 << 20}, Cores: 2, Params: b.params, Replaces: b.replaces})
 	if err != nil {
 		t.Fatal(err)
 	}

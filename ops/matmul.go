@@ -91,7 +91,11 @@ func matmulRows() []*Op {
 	return []*Op{
 		{
 			ID: Mm, Name: "mm", Schema: "(Tensor self, Tensor mat2) -> Tensor", Tags: TagComplex, Meta: mmMeta,
-			Backward: matBack(func(b B, x Value) Value { return b.t(x) }, func(b B, x, y Value) Value { return b.mm(x, y) }),
+			Backward: backOf(func(b B, c *BackwardCall) []Value {
+				a := In[SelfMat2Args](c.Call)
+				x, y, g := a.Self.Value(), a.Mat2.Value(), c.Grads[0]
+				return c.pair(func() Value { return b.leftGrad(g, x, y) }, func() Value { return b.rightGrad(g, x, y) })
+			}),
 		},
 		{
 			ID: Bmm, Name: "bmm", Schema: "(Tensor self, Tensor mat2) -> Tensor", Tags: TagComplex, Meta: bmmMeta,
@@ -191,6 +195,29 @@ func (c *BackwardCall) pair(first, second func() Value) []Value {
 	return out
 }
 
+// leftGrad is the gradient g y^T of x in the product of two matrices. Like rightGrad
+// it is laid out as what it is the gradient of: for a weight that enters transposed,
+// the leaf can then keep it as it is.
+func (b B) leftGrad(g, x, y Value) Value {
+	if columnMajor(x.TensorMeta()) {
+		return b.t(b.mm(y, b.t(g)))
+	}
+	return b.mm(g, b.t(y))
+}
+
+// rightGrad is the gradient x^T g of y.
+func (b B) rightGrad(g, x, y Value) Value {
+	if columnMajor(y.TensorMeta()) {
+		return b.t(b.mm(b.t(g), x))
+	}
+	return b.mm(b.t(x), g)
+}
+
+// columnMajor reports whether the columns of a matrix lie one after the other.
+func columnMajor(m *TensorMeta) bool {
+	return sym.AllSame(m.Stride, []sym.Int{symOne, m.Shape[0]})
+}
+
 // matBack is the derivative of a product: g y^T and x^T g.
 func matBack(t func(B, Value) Value, mul func(b B, x, y Value) Value) backFn {
 	return backOf(func(b B, c *BackwardCall) []Value {
@@ -276,15 +303,20 @@ func addRow(
 				return out
 			}
 			x, y := factors(c.Call)
-			t := func(x Value) Value { n := len(x.TensorMeta().Shape); return b.transpose(x, n-2, n-1) }
+			left, right := b.leftGrad, b.rightGrad
+			if mul == Bmm {
+				t := func(x Value) Value { return b.transpose(x, 1, 2) }
+				left = func(g, _, y Value) Value { return b.Emit(Bmm, g, t(y)) }
+				right = func(g, x, _ Value) Value { return b.Emit(Bmm, t(x), g) }
+			}
 			if c.Needs[0] {
 				out[0] = b.back(timesAlpha(b, g, a.Beta.Arg), a.Self.Meta())
 			}
 			if c.Needs[1] {
-				out[1] = timesAlpha(b, b.Emit(mul, g, t(y.Value())), a.Alpha.Arg)
+				out[1] = timesAlpha(b, left(g, x.Value(), y.Value()), a.Alpha.Arg)
 			}
 			if c.Needs[2] {
-				out[2] = timesAlpha(b, b.Emit(mul, t(x.Value()), g), a.Alpha.Arg)
+				out[2] = timesAlpha(b, right(g, x.Value(), y.Value()), a.Alpha.Arg)
 			}
 			return out
 		}),

@@ -169,3 +169,23 @@ func TestRetainGraph(t *testing.T) {
 	same(t, x.Grad(), 8, 12)
 	Error(t, "a second time", func() { y.Backward() })
 }
+
+// The gradient of a matrix that enters a product transposed lies as the matrix does, so
+// that a leaf can keep it: in PyTorch's way.
+func TestProductGradientsLieAsTheirMatrices(t *testing.T) {
+	x, w, bias := torch.Randn(4, 3).RequiresGrad_(), torch.Randn(5, 3).RequiresGrad_(), torch.Randn(5)
+	for name, y := range map[string]*torch.Tensor{
+		"mm": x.Mm(w.T()), "mm of columns": w.Mm(x.T()).T(), "addmm": torch.Addmm(bias, x, w.T()),
+	} {
+		up := torch.Randn(4, 5)
+		gs := torch.Grad([]*torch.Tensor{y}, []*torch.Tensor{x, w}, kw.GradOutputs([]*torch.Tensor{up}))
+		for i, want := range []*torch.Tensor{up.Mm(w.Detach()), up.T().Mm(x.Detach())} {
+			if !gs[i].IsContiguous() {
+				t.Errorf("%s: gradient %d has strides %v", name, i, gs[i].Stride())
+			}
+			if d := gs[i].Sub(want).Abs().Max().Item(); d > 1e-5 {
+				t.Errorf("%s: gradient %d is off by %g", name, i, d)
+			}
+		}
+	}
+}

@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"slices"
-
 	"tcdbg/graph"
 	"tcdbg/inductor/ir"
 	"tcdbg/inductor/sched"
@@ -58,7 +56,7 @@ func (p *Plan) PlaceBuffers(g *graph.Graph) {
 			add(b, RoleArena)
 		}
 	}
-	if slices.ContainsFunc(p.Kernels, func(k *sched.Kernel) bool { return k != nil && k.Checks() }) {
+	if p.checkedAt() >= 0 {
 		one := []sym.Int{sym.Const(1)}
 		p.Check = &ir.Buffer{Name: "check", DType: ops.Int64, Shape: one, Stride: one}
 		add(p.Check, RoleCheck)

@@ -15,26 +15,33 @@ import (
 // inPlace are the buffers that can lie where an input lies, with its position.
 func (p *Plan) inPlace() map[*ir.Buffer]int {
 	out := map[*ir.Buffer]int{}
-	if len(p.replaces) == 0 || p.checks() { // a check runs the graph again, on inputs as they were
+	if len(p.replaces) == 0 {
 		return out
 	}
 	uses := map[*ir.Buffer]int{} // among the outputs
 	for i := range p.IR.Outputs {
 		uses[p.IR.Outputs[i].Buf]++
 	}
-	at := p.touches()
+	at, checked := p.touches(), p.checkedAt()
 	for i, input := range p.replaces {
 		o, in := &p.IR.Outputs[i], p.IR.Inputs[input]
 		if o.Buf != nil && in != nil && uses[o.Buf] == 1 && uses[in] == 0 && sameLayout(o, in) &&
-			p.replaceable(at[in], at[o.Buf], in, o.Buf) {
+			p.replaceable(at[in], at[o.Buf], in, o.Buf) && at[o.Buf].writes[0] > checked {
 			out[o.Buf] = input
 		}
 	}
 	return out
 }
 
-func (p *Plan) checks() bool {
-	return slices.ContainsFunc(p.Kernels, func(k *sched.Kernel) bool { return k != nil && k.Checks() })
+// checkedAt is the last group that checks data, -1 for none. Where a check fails the
+// graph runs again on inputs as they were, which nothing may have written until then.
+func (p *Plan) checkedAt() int {
+	for i := len(p.Kernels) - 1; i >= 0; i-- {
+		if k := p.Kernels[i]; k != nil && k.Checks() {
+			return i
+		}
+	}
+	return -1
 }
 
 // sameLayout reports whether an output is a whole buffer that lies as the input.
@@ -75,7 +82,7 @@ func (p *Plan) replaceable(ofIn, ofOut *touched, in, out *ir.Buffer) bool {
 	}
 	at := ofOut.writes[0]
 	g := p.Groups[at]
-	if g.Extern || g.Template || g.Hoisted {
+	if g.Extern || g.Hoisted {
 		return false
 	}
 	if ofIn == nil || slices.Max(append([]int{-1}, ofIn.reads...)) < at {
@@ -95,6 +102,9 @@ func readsBeforeWrite(g *sched.Group, in, out *ir.Buffer) bool {
 	var loads []load
 	stored := false
 	for _, it := range g.Items {
+		if it.Node.Kind == ir.Matmul && !reads(it.Node, in) { // what follows it runs element by element
+			continue
+		}
 		if it.Node.Kind != ir.Pointwise {
 			return false
 		}
@@ -114,4 +124,11 @@ func readsBeforeWrite(g *sched.Group, in, out *ir.Buffer) bool {
 		}
 	}
 	return stored
+}
+
+// reads reports whether a node reads a buffer.
+func reads(n *ir.Node, b *ir.Buffer) bool {
+	found := false
+	n.Reads(func(r *ir.Buffer, _ *ir.Index) { found = found || r == b })
+	return found
 }

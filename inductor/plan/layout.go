@@ -13,7 +13,8 @@ import (
 // where inputs, outputs and sizes are.
 type Layout struct {
 	Name string
-	// Steps run in order: runs of kernels, and extern calls between them.
+	// Steps run in order: runs of kernels, and extern calls between them. After each
+	// the check's word is looked at: a later one may write inputs.
 	Steps   []Step
 	Buffers []Buffer
 	Inputs  []int // buffer of each placeholder; -1 for a scalar

@@ -13,7 +13,7 @@ import (
 
 // OrderSteps orders segments and extern calls; the prologue's segment comes last.
 func (p *Plan) OrderSteps() {
-	segments := 0
+	segments, split := 0, p.splitAt()
 	for i, g := range p.Groups {
 		if g.Hoisted {
 			continue
@@ -23,7 +23,7 @@ func (p *Plan) OrderSteps() {
 			continue
 		}
 		last := len(p.Steps) - 1
-		if last < 0 || p.Steps[last].Segment < 0 {
+		if last < 0 || p.Steps[last].Segment < 0 || i == split {
 			p.Steps = append(p.Steps, Step{Segment: segments})
 			segments++
 			last++
@@ -32,6 +32,21 @@ func (p *Plan) OrderSteps() {
 	}
 	p.prologue(segments)
 	p.outputs()
+}
+
+// splitAt is the group at which a segment begins although no extern call is before it: what
+// follows writes inputs, so that whoever runs the steps looks at the checks first. -1 where
+// there is no such place.
+func (p *Plan) splitAt() int {
+	writes := slices.ContainsFunc(p.Buffers, func(b Buffer) bool { return b.Role == RoleOver })
+	at := p.checkedAt() + 1
+	for at < len(p.Groups) && p.Groups[at].Hoisted {
+		at++
+	}
+	if !writes || at == 0 {
+		return -1
+	}
+	return at
 }
 
 // add adds the kernel of a group to a segment.

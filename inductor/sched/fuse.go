@@ -16,6 +16,8 @@ type Options struct {
 	// Decisions ends the search after so many, fused or refused; 0: no limit,
 	// -1: nothing is tried.
 	Decisions int
+	// Replaces maps outputs, by position, to the inputs whose content they replace.
+	Replaces map[int]int
 }
 
 // maxRounds bounds the search, as PyTorch's does.
@@ -53,6 +55,7 @@ type scheduler struct {
 	readers map[*ir.Buffer]int // nodes that read a buffer, for the score
 	decided int
 	merged  int // groups that became part of another
+	updates map[*ir.Node]bool
 }
 
 // over reports whether as many decisions were made as are wanted.
@@ -65,6 +68,7 @@ type refusedPair struct {
 }
 
 func (s *scheduler) prepare() {
+	s.updates = updatesOf(s.prog, s.opt.Replaces)
 	s.writers, s.readers = map[*ir.Buffer]int{}, map[*ir.Buffer]int{}
 	for _, n := range s.prog.Nodes {
 		n.Writes(func(b *ir.Buffer, _ *ir.Index) { s.writers[b]++ })
@@ -255,6 +259,10 @@ func (s *scheduler) fits(c *candidate) (*union, *fusionRefusal) {
 		return nil, &fusionRefusal{"template epilogue not satisfied", "both are templates"}
 	case a.Template && !c.vertical, b.Template:
 		return nil, &fusionRefusal{"template epilogue not satisfied", "an epilogue must read the template's result"}
+	case a.Template && s.isUpdate(b):
+		return nil, &fusionRefusal{
+			"template epilogue not satisfied", "the update of an argument runs through memory in one go, not in the template's tiles",
+		}
 	case len(a.Items)+len(b.Items) > s.opt.MaxFusion:
 		return nil, &fusionRefusal{
 			"exceeds max fusion",

@@ -60,6 +60,9 @@ func layerNorm(x, w, b *torch.Tensor) *torch.Tensor {
 	return F.LayerNorm(x, []int{4096}, kw.Weight(w), kw.Bias(b))
 }
 
+// whole has the steps of training captured in one graph each.
+var whole bool
+
 var overhead = kw.Mode("reduce-overhead")
 
 // inference is calls of a model in evaluation.
@@ -72,6 +75,7 @@ func inference(m Module, x *torch.Tensor) func() {
 // workload makes one call of the named workload; nil where there is none.
 func workload(name string) func() {
 	if step, ok := strings.CutPrefix(name, "train_"); ok {
+		step, whole = strings.CutSuffix(step, "_whole")
 		return trainingWorkload(step)
 	}
 	switch name {
@@ -149,14 +153,14 @@ func crossEntropy(rows int) func(*torch.Tensor) *torch.Tensor {
 }
 
 // step makes a compiled step of training: forward pass, backward pass (at which the graph
-// breaks) and the step of the optimizer.
+// breaks, unless the whole step is to be in it) and the step of the optimizer.
 func step(opt optim.Optimizer, m Module, x *torch.Tensor, loss func(*torch.Tensor) *torch.Tensor) func() {
 	nn.Train(m)
 	return torch.Compile(func() {
 		opt.ZeroGrad()
 		loss(m.Forward(x)).Backward()
 		opt.Step()
-	})
+	}, kw.CaptureBackward(whole))
 }
 
 func main() {

@@ -103,8 +103,9 @@ func (p *capturedPass) own(in *input, d *graph.Node, taken map[*graph.Node]bool)
 	if have.DType != want.DType || !sym.AllSame(have.Shape, want.Shape) {
 		refusePass("the gradient of %s is of another shape or type", in.src.Argument())
 	}
-	if p.made[d] && !taken[d] && viewedBy(d, d.OpRow()) == nil && sym.AllSame(have.Stride, stride) {
-		return d
+	if o := ownerOf(d); p.made[o] && !taken[o] && o.TensorMeta().DType == want.DType && sym.AllSame(o.TensorMeta().Shape, want.Shape) &&
+		sym.AllSame(o.TensorMeta().Stride, stride) && sym.AllSame(have.Stride, stride) {
+		return o
 	}
 	p.unchanged(d, -1)
 	format := "preserve_format"
@@ -116,6 +117,17 @@ func (p *capturedPass) own(in *input, d *graph.Node, taken map[*graph.Node]bool)
 	c := p.Builder(d).Emit(ops.Clone, d, format).(*graph.Node)
 	p.made[c] = true
 	return c
+}
+
+// ownerOf is the value whose memory d shows.
+func ownerOf(d *graph.Node) *graph.Node {
+	for {
+		from := viewedBy(d, d.OpRow())
+		if from == nil {
+			return d
+		}
+		d = from
+	}
 }
 
 // settle returns the outputs whose history a captured pass has freed, and takes all
