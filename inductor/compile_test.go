@@ -421,3 +421,38 @@ func TestEveryPassIsChecked(t *testing.T) {
 		}
 	}
 }
+
+// Positions that were checked are not checked again: the same elements of an input, against
+// the same bounds.
+func TestPositionsAreCheckedOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		make func(b *build, ids *graph.Node) []ops.Value
+		want int
+	}{
+		"two tables of one length": {func(b *build, ids *graph.Node) []ops.Value {
+			return []ops.Value{b.Emit(ops.Embedding, ids, b.input(9, 4)), b.Emit(ops.Embedding, ids, b.input(9, 5))}
+		}, 1},
+		"two lengths": {func(b *build, ids *graph.Node) []ops.Value {
+			return []ops.Value{b.Emit(ops.Embedding, ids, b.input(9, 4)), b.Emit(ops.Embedding, ids, b.input(8, 4))}
+		}, 2},
+		"in another shape": {func(b *build, ids *graph.Node) []ops.Value {
+			return []ops.Value{
+				b.Emit(ops.Embedding, ids, b.input(9, 4)),
+				b.Emit(ops.Embedding, b.Emit(ops.View, ids, dims(6)), b.input(9, 5)),
+			}
+		}, 1},
+		"a part, then all": {func(b *build, ids *graph.Node) []ops.Value {
+			part := b.Emit(ops.Slice, ids, sym.C(1), sym.C(0), sym.C(2))
+			return []ops.Value{b.Emit(ops.Embedding, part, b.input(9, 4)), b.Emit(ops.Embedding, ids, b.input(9, 5))}
+		}, 2},
+		"no elements": {func(b *build, ids *graph.Node) []ops.Value {
+			return []ops.Value{b.Emit(ops.Embedding, ids, b.input(9, 0)), b.Emit(ops.Embedding, ids, b.input(9, 5))}
+		}, 2},
+	} {
+		b := newBuild("positions")
+		p := b.compile(t, c.make(b, b.add(ops.Int64, false, dims(2, 3)...))...)
+		if n := strings.Count(p.IR, "= check."); n != c.want {
+			t.Errorf("%s: %d checks, want %d\n%s", name, n, c.want, p.IR)
+		}
+	}
+}

@@ -221,6 +221,15 @@ func (n *Node) Checks() bool {
 	return slices.ContainsFunc(n.Body, func(v Value) bool { return v.Op == Check })
 }
 
+// Uncast is value at of the body, or what that is a cast of.
+func (n *Node) Uncast(at int) *Value {
+	v := &n.Body[at]
+	for v.Op == Cast {
+		v = &n.Body[v.Args[0]]
+	}
+	return v
+}
+
 // Sizes returns all loop sizes, outer ones first.
 func (n *Node) Sizes() []sym.Int {
 	return append(append([]sym.Int{}, n.Outer...), n.Inner...)

@@ -1,6 +1,10 @@
 package lower
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
+
 	"tcdbg/inductor/ir"
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
@@ -45,8 +49,65 @@ func (b *body) position2(n sym.Int, p picked) int {
 		at = b.op(ir.Where, b.op(ir.Lt, at, zero), b.add2(at, size), at)
 	}
 	inside := b.op(ir.And, b.op(ir.Le, zero, at), b.op(ir.Lt, at, size))
-	b.add(ir.Value{Op: ir.Check, DType: ops.Bool, Args: []int{inside}})
+	if !b.checkedBefore(n, p) {
+		b.add(ir.Value{Op: ir.Check, DType: ops.Bool, Args: []int{inside}})
+	}
 	return b.op(ir.Where, inside, at, zero)
+}
+
+// checkedBefore reports whether an earlier node checks the same elements of an input
+// against the same bounds, as the gradient of an embedding finds the positions that its
+// rows were read at: what such a node reads is checked as soon as that one has run.
+func (b *body) checkedBefore(n sym.Int, p picked) bool {
+	from, known := b.walked(p.at)
+	if !known {
+		return false
+	}
+	at := "[0, " + n.String() + ") " + from
+	if b.l.checked[at] {
+		return true
+	}
+	if p.wrap {
+		at = "wrapped " + at
+	}
+	before := b.l.checked[at]
+	b.l.checked[at] = true
+	return before
+}
+
+// walked says which elements of an input a value takes over all iterations of the
+// node: false where it is no plain load, or sizes are symbols.
+func (b *body) walked(at int) (string, bool) {
+	v := b.n.Uncast(at)
+	if v.Op != ir.Load || v.Buf.Kind != ir.Input {
+		return "", false
+	}
+	type loop struct{ step, size int64 }
+	var loops []loop
+	for k, s := range b.n.Sizes() {
+		size, fixed := s.IsConst()
+		if !fixed || size == 0 {
+			return "", false
+		}
+		if size == 1 || !v.Index.Uses(k) {
+			continue
+		}
+		step, fixed := v.Index.Coef[k].IsConst()
+		if !fixed {
+			return "", false
+		}
+		loops = append(loops, loop{step, size})
+	}
+	slices.SortFunc(loops, func(x, y loop) int { return cmp.Compare(x.step, y.step) })
+	for i := 0; i+1 < len(loops); {
+		if loops[i+1].step != loops[i].step*loops[i].size {
+			i++
+			continue
+		}
+		loops[i].size *= loops[i+1].size
+		loops = slices.Delete(loops, i+1, i+2)
+	}
+	return fmt.Sprint(v.Buf.Name, v.Index.Off, loops), true
 }
 
 // still is t without a step along some dimensions, for a body over shape.

@@ -31,10 +31,11 @@ type Options struct {
 func Lower(g *graph.Graph, opt Options) (*ir.Program, error) {
 	g = Decomposed(g)
 	l := &lowering{
-		prog:  &ir.Program{Name: g.Name},
-		vals:  map[*graph.Node]*tensor{},
-		multi: map[*graph.Node][]*tensor{},
-		opt:   opt,
+		prog:    &ir.Program{Name: g.Name},
+		vals:    map[*graph.Node]*tensor{},
+		multi:   map[*graph.Node][]*tensor{},
+		checked: map[string]bool{},
+		opt:     opt,
 	}
 	if err := l.graph(g); err != nil {
 		return nil, err
@@ -68,6 +69,8 @@ type lowering struct {
 	cur    *graph.Node // being lowered; origin of the nodes made now
 	count  int
 	inputs int // placeholders that are tensors
+	// checked are the positions that are checked already; see checkedBefore.
+	checked map[string]bool
 }
 
 // refusal is an error inside a lowering.
@@ -240,7 +243,8 @@ func pruned(p *ir.Program) []*ir.Node {
 	keep := make([]bool, len(p.Nodes))
 	for i := len(p.Nodes) - 1; i >= 0; i-- {
 		n := p.Nodes[i]
-		keep[i] = n.Kind == ir.Extern // an effect, the generator's state, may hide in it
+		// An effect may hide in an extern call, the generator's state; and later nodes rely on checks.
+		keep[i] = n.Kind == ir.Extern || n.Checks()
 		n.Writes(func(b *ir.Buffer, _ *ir.Index) { keep[i] = keep[i] || live[b] })
 		if keep[i] {
 			n.Reads(func(b *ir.Buffer, _ *ir.Index) { live[b] = true })
