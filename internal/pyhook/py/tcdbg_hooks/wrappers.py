@@ -64,8 +64,9 @@ def unsupported(module):
 
 
 def wrapper_code(module):
+    """The code of PyTorch's wrapper, also where brackets.py has put a function of ours around what makes it."""
     context = getattr(module, "_TorchDynamoContext", None)
-    outer = getattr(getattr(context, "__call__", None), "__code__", None)
+    outer = getattr(inspect.unwrap(getattr(context, "__call__", None)), "__code__", None)
     for const in getattr(outer, "co_consts", ()):
         if getattr(const, "co_name", "") in NAMES:
             return const
