@@ -284,7 +284,7 @@ func docCall(d *doc, t *explain.CallTrack, r *trace.Run) {
 			if s.Max != s.Min {
 				text = fmt.Sprintf("%d to %d", s.Min, s.Max)
 			}
-			d.wrap(theme.Plain, 2, fmt.Sprintf("%s = %s", s.Name, text))
+			d.wrap(theme.Plain, 2, fmt.Sprintf("%s = %s", userName(s.Name), text))
 		}
 	}
 	if len(r.Shares) > 0 {

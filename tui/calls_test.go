@@ -63,7 +63,7 @@ func TestCallsScreen(t *testing.T) {
 			expect how long: not recorded
 			keys left
 			expect calls 6-8 of step
-			expect L['x'].size()[0] = 10 to 12
+			expect x.size()[0] = 10 to 12
 			keys left
 			expect call 5 of step
 			expect no entry fitted: compiled entry [3/2]

@@ -80,23 +80,23 @@ func (scr *overviewScreen) lead(sc *scene, w int) []theme.Line {
 	if r.Totals.CompileSeconds > 0 {
 		l = append(l, theme.Span{Text: " · " + secondsOr(r.Totals.CompileSeconds) + " compiling"})
 	}
-	if r.Totals.Restarts > 0 {
-		l = append(l, theme.Span{Text: " · " + count(r.Totals.Restarts, "restart")})
-	}
 	if r.Totals.Failures > 0 {
 		l = append(l, theme.Span{
 			Text:  " · " + theme.GlyphFailed + " " + count(r.Totals.Failures, "failure"),
 			Style: theme.Red | theme.Bold,
 		})
 	}
+	if restarts := " · " + count(r.Totals.Restarts, "restart"); r.Totals.Restarts > 0 && l.Width()+len(restarts) < w {
+		l = append(l, theme.Span{Text: restarts})
+	}
 	if r.Engine != "" && l.Width()+len(r.Engine)+4 < w {
 		l = append(l, theme.T(theme.Faint, " · "+r.Engine))
 	}
-	return []theme.Line{l, overviewRemark(sc)}
+	return []theme.Line{l, overviewRemark(sc, w)}
 }
 
 // overviewRemark is the most urgent of what else there is to say.
-func overviewRemark(sc *scene) theme.Line {
+func overviewRemark(sc *scene, w int) theme.Line {
 	r, damage := sc.report, sc.report.Damage()
 	switch {
 	case sc.run.Failed:
@@ -108,20 +108,20 @@ func overviewRemark(sc *scene) theme.Line {
 	case r.Live && len(r.Sources) == 0:
 		return theme.L(theme.Faint, " waiting for the first file of the trace")
 	case sc.facts.running != nil && sc.run.Live:
-		return compilingNow(sc)
+		return compilingNow(sc, w)
 	case sc.run.Changes != "":
 		return theme.Line{{Text: " since the previous run: ", Style: theme.Faint}, theme.T(theme.Accent, sc.run.Changes)}
 	case sc.run.Watched:
 		return theme.L(theme.Faint, " watching: save a file and the program runs again")
 	}
-	return theme.L(theme.Faint, ranFor(sc))
+	return theme.L(theme.Faint, ranFor(sc, w))
 }
 
 // compilingNow says which function is being compiled and how far that is.
-func compilingNow(sc *scene) theme.Line {
+func compilingNow(sc *scene, w int) theme.Line {
 	_, took, all := sc.compiling()
 	if all < longPhase {
-		return theme.L(theme.Faint, ranFor(sc))
+		return theme.L(theme.Faint, ranFor(sc, w))
 	}
 	p, what := sc.facts.running, ""
 	for _, f := range sc.report.Frames {
@@ -137,7 +137,7 @@ func compilingNow(sc *scene) theme.Line {
 }
 
 // ranFor is what the calls of compiled functions took, where that is recorded.
-func ranFor(sc *scene) string {
+func ranFor(sc *scene, w int) string {
 	var calls, ns int64
 	for _, f := range sc.report.Frames {
 		if f.Parent == nil {
@@ -149,17 +149,23 @@ func ranFor(sc *scene) string {
 		return ""
 	}
 	s := fmt.Sprintf(" %s took %s", count(int(calls), "call"), nanos(ns))
+	const end = "; compiling is not counted"
+	add := func(what string) {
+		if len(s)+len(what)+len(end) < w { // what does not fit whole is left out
+			s += what
+		}
+	}
 	c := &sc.facts.counts
 	if k := c.kernelNanos - c.backwardNanos; k > 0 {
-		s += ", " + nanos(int64(k)) + " of it in kernels"
+		add(", " + nanos(int64(k)) + " of it in kernels")
 	}
 	if g := guardNanos(sc.report); g > 0 {
-		s += ", finding an entry " + nanos(g) + " each"
+		add(", finding an entry " + nanos(g) + " each")
 	}
 	if c.backwardNanos > 0 { // a pass back begins where the program wants it, often outside of these calls
-		s += ", backward kernels " + nanos(int64(c.backwardNanos))
+		add(", backward kernels " + nanos(int64(c.backwardNanos)))
 	}
-	return s + "; compiling is not counted"
+	return s + end
 }
 
 // guardNanos is what finding the entry of a call takes on average, 0: not measured.

@@ -219,6 +219,9 @@ func faster(base, m *Measured) string {
 	if m.LeastMS != nil && base.LeastMS != nil && *m.LeastMS > (1-minGain)**base.LeastMS {
 		return ""
 	}
+	if gain > 0.99 {
+		return "a call takes more than 99 % less"
+	}
 	return fmt.Sprintf("a call takes %.0f %% less", 100*gain)
 }
 

@@ -101,6 +101,10 @@ func TestJudge(t *testing.T) {
 		{"nothing compiled", measured(1, 0, 3, 0), measured(0, 0, 0, 0), same, false, "nothing is compiled any more"},
 		{"not measured", measured(1, 0, 3, 0), unknown, same, false, "breaks were not measured"},
 		{"faster", timed(measured(0, 0, 1, 0), 9, 10, 11), timed(measured(0, 0, 1, 0), 4, 5, 6), same, true, "a call takes 50 % less"},
+		{
+			"very much faster", timed(measured(0, 0, 1, 0), 99, 100, 101), timed(measured(0, 0, 1, 0), 0.1, 0.2, 0.3), same, true,
+			"a call takes more than 99 % less",
+		},
 		{"slower", timed(measured(1, 0, 3, 0), 4, 5, 6), timed(measured(0, 0, 1, 0), 9, 10, 11), same, true, "but a call takes 100 % more"},
 		{"noise", timed(measured(0, 0, 1, 0), 4, 10, 11), timed(measured(0, 0, 1, 0), 4, 5, 6), same, false, "nothing is better"},
 		{

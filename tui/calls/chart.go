@@ -166,7 +166,7 @@ func Legend() theme.Line {
 		text string
 	}{
 		{'0', "…9 hit of that entry "},
-		{'b', " hit, then a break "},
+		{'b', " hit, then break "},
 		{'C', " compile "},
 		{'e', " eager "},
 		{'!', " error "},

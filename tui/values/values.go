@@ -185,7 +185,7 @@ func (b *builder) why(s *logs.Stop) {
 		if s.Compile != "" {
 			id = " [" + s.Compile + "]"
 		}
-		b.text(theme.Faint, 2, "compiled function "+s.Compiled+id)
+		b.text(theme.Faint, 2, "compiled function "+explain.TitleOf(s.Compiled)+id)
 	}
 	if first := cause(s.Reason); first != "" && first != s.Why {
 		b.text(theme.Faint, 2, first)
