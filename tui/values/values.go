@@ -161,12 +161,17 @@ func inStack(s *logs.Stop) bool {
 	return true
 }
 
-// cause is the line of a compiler's words that says what happened: the first, or, where that ends in
-// a colon, the next.
+// cause is the line of a compiler's words that says what happened: the first that is no more than an
+// introduction, which ends in a colon.
 func cause(reason string) string {
 	first, rest, _ := strings.Cut(reason, "\n")
-	if next, _, _ := strings.Cut(strings.TrimSpace(rest), "\n"); next != "" && strings.HasSuffix(strings.TrimSpace(first), ":") {
-		return next
+	for line := range strings.Lines(rest) {
+		if !strings.HasSuffix(strings.TrimSpace(first), ":") {
+			break
+		}
+		if line = strings.TrimSpace(line); line != "" {
+			first = line
+		}
 	}
 	return first
 }
@@ -179,6 +184,9 @@ func (b *builder) why(s *logs.Stop) {
 	}
 	if s.Note != "" {
 		b.text(theme.Yellow, 2, s.Note)
+	}
+	if len(s.Why)+3 > b.Width { // the lead of the screen may cut it
+		b.text(theme.Plain, 2, explain.Squeeze(s.Why))
 	}
 	if s.Compiled != "" {
 		id := ""

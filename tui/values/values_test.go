@@ -26,7 +26,7 @@ func TestStopSaysEachThingOnce(t *testing.T) {
 	x := logs.Value{Name: "x", Type: "torch.Tensor", Tensor: &logs.TensorValue{Dtype: "float32", First: []string{"1"}}}
 	s := &logs.Stop{
 		Kind:     logs.StopBreak,
-		Reason:   "Encountered graph break when attempting to trace CALL: f(x, y):\n\nUnsupported Tensor.item() call\n  Hint",
+		Reason:   "Encountered graph break when attempting to trace CALL: f(x, y):\n\nAs told:\nUnsupported Tensor.item() call\n  Hint",
 		Deciding: &logs.Value{Name: "err", Text: "3"},
 		Stack:    []logs.StackFrame{{Locals: []logs.Value{x}}},
 		Symbolic: []logs.Value{x},
@@ -38,6 +38,13 @@ func TestStopSaysEachThingOnce(t *testing.T) {
 	}
 	if !strings.Contains(got, "WHAT THE BREAK ASKS FOR") || strings.Contains(got, "AS THE TRACER KNOWS THEM") {
 		t.Errorf("%s", got)
+	}
+	if got := cause("all of it:\n"); got != "all of it:" {
+		t.Errorf("%q", got)
+	}
+	s.Why = "breakpoint train.py:9 if k > 3; the condition has no value: " + strings.Repeat("and why ", 10) + "that is"
+	if got = drawn(s); !strings.Contains(strings.Join(strings.Fields(got), " "), s.Why) {
+		t.Errorf("a reason that the lead cuts: %s", got)
 	}
 	s.Symbolic = append(s.Symbolic, logs.Value{Name: "more"})
 	s.Kind = logs.StopNaN
