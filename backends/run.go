@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -29,8 +28,8 @@ type executable struct {
 	static []shape // [] /* buffer */ sizes that are known; nil sizes where dynamic
 	outs   []shape // [] /* output */ the same of results
 	alone  []bool  // [] /* output */ the only result of its memory
-	packed atomic.Pointer[packedSet]
-	pack   sync.Mutex
+	pack   sync.Mutex // of packed and of who uses it
+	packed *packedSet
 	prof   *profile
 	watch  tracer.KernelWatch // a debugger; nil without
 	id     logs.CompileID
@@ -52,6 +51,7 @@ type frame struct {
 	check   *torch.Storage // the word that kernels set when data is not as it must be
 	offsets []int64
 	syms    map[*sym.Symbol]int64
+	packed  *packedSet // in use by this call, nil for none
 	args    [6]uintptr // of the call into C
 	times   []int64    // [] /* slot of the profile */ nanoseconds of this call; nil when it is not timed
 	clock   []int64    // memory of times
@@ -423,13 +423,15 @@ func (f *frame) release() {
 		}
 	}
 	clear(f.syms)
+	f.unpack()
 	f.x.frames.Put(f)
 }
 
 // packedSet is what the prologue made for one set of parameters.
 type packedSet struct {
-	keys []packedKey
-	bufs map[int]*torch.Storage
+	keys  []packedKey
+	bufs  map[int]*torch.Storage
+	users int // calls that run with it
 }
 
 // packedKey identifies a parameter's content: its place and version.
@@ -451,10 +453,14 @@ func (f *frame) withPrologue(in []torch.Value, run func(i int)) {
 	if len(p.Prologue) == 0 {
 		return
 	}
-	set := f.x.packed.Load()
+	f.x.pack.Lock()
+	defer f.x.pack.Unlock()
+	set := f.x.packed
 	if set == nil || !f.current(set) {
 		set = f.repack(run)
 	}
+	set.users++
+	f.packed = set
 	for buf, st := range set.bufs {
 		f.bufs[buf] = home{st, 0}
 		f.ptrs[buf] = storagePtr(st, 0)
@@ -471,11 +477,35 @@ func (f *frame) current(set *packedSet) bool {
 	return true
 }
 
-func (f *frame) repack(run func(i int)) *packedSet {
+// unpack ends the use of what the prologue made. Once other parameters have taken its place and no
+// call is left that reads it, its memory goes to the next such set: a step of training makes one,
+// and waiting for the collector they would lie beside each other.
+func (f *frame) unpack() {
+	set := f.packed
+	if set == nil {
+		return
+	}
 	f.x.pack.Lock()
 	defer f.x.pack.Unlock()
-	if set := f.x.packed.Load(); set != nil && f.current(set) {
-		return set
+	f.packed = nil
+	if set.users--; set.users == 0 && set != f.x.packed {
+		set.free()
+	}
+}
+
+func (s *packedSet) free() {
+	for _, st := range s.bufs {
+		st.Release()
+	}
+}
+
+// repack runs the prologue for the parameters of this call.
+func (f *frame) repack(run func(i int)) *packedSet {
+	if old := f.x.packed; old != nil {
+		f.x.packed = nil
+		if old.users == 0 {
+			old.free()
+		}
 	}
 	set := &packedSet{bufs: map[int]*torch.Storage{}}
 	for _, buf := range f.x.prog.Params {
@@ -498,11 +528,12 @@ func (f *frame) repack(run func(i int)) *packedSet {
 	f.times = timed
 	if f.x.rt != nil {
 		for _, buf := range f.x.prog.Passing {
+			set.bufs[buf].Release()
 			delete(set.bufs, buf)
 			f.ptrs[buf] = 0
 		}
 	}
 	f.x.prof.packed.Add(1)
-	f.x.packed.Store(set)
+	f.x.packed = set
 	return set
 }

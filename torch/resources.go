@@ -57,6 +57,10 @@ func NewStorage(n int) *Storage { return (*Storage)(memory.NewStorage(n)) }
 // no Traffic.
 func NewKeptStorage(n int) *Storage { return (*Storage)(memory.NewKept(n)) }
 
+// Release gives the memory back at once, not when the collector finds s dead. Nobody may read or write
+// it any more: s is empty from then on.
+func (s *Storage) Release() { s.memory().Release() }
+
 func (s *Storage) memory() *memory.Storage { return (*memory.Storage)(s) }
 
 // Bytes returns the memory; it is nil for meta tensors. The slice does not keep s
