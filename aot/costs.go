@@ -46,8 +46,8 @@ const (
 	viewing   loopKind = iota // no work: a view, one result of several
 	making                    // a constant or a range
 	pointwise                 // a loop that fuses with whatever is beside it
-	row                       // folds the last dimensions: readers can stay in the loop over the others
-	folding                   // folds other dimensions: readers wait for all of it
+	row                       // folds some dimensions: readers can stay in the loop over the others
+	folding                   // folds all dimensions: readers wait for all of it
 	product                   // a template: readers can be its epilogue
 	alone                     // everything else
 )
@@ -64,7 +64,7 @@ func kindOf(n *graph.Node) loopKind {
 	case r.Tags.Has(ops.TagPointwise), r.Tags.Has(ops.TagMaybeView):
 		return pointwise
 	case r.Tags.Has(ops.TagReduction):
-		if in := n.Inputs(); len(in) == 1 && foldsLast(in[0], n) {
+		if elements(n.Meta) > 1 {
 			return row
 		}
 		return folding
@@ -76,25 +76,6 @@ func kindOf(n *graph.Node) loopKind {
 		return product
 	}
 	return alone
-}
-
-// foldsLast reports whether only the last dimensions of x were folded to give y.
-func foldsLast(x, y *graph.Node) bool {
-	m, ok := x.Meta.(*ops.TensorMeta)
-	r, ok2 := y.Meta.(*ops.TensorMeta)
-	if !ok || !ok2 || len(r.Shape) == 0 || len(m.Shape) == 0 {
-		return false
-	}
-	same := 0
-	for same < len(r.Shape) && sym.Same(m.Shape[same], r.Shape[same]) {
-		same++
-	}
-	for _, s := range r.Shape[same:] {
-		if !sym.Is(s, 1) {
-			return false
-		}
-	}
-	return same > 0
 }
 
 // elements of a value, with hints for sizes that vary.

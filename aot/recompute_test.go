@@ -64,7 +64,7 @@ func TestCheapValuesAreNotSaved(t *testing.T) {
 		y := b.Emit(ops.Mm, x[0], x[1])
 		d := b.Emit(ops.Sub, y, b.Emit(ops.Mean, y, []int{0}, true))
 		e := b.Emit(ops.Mul, d, 0.5)
-		return []ops.Value{b.Emit(ops.Sin, e), b.Emit(ops.Cos, d)}
+		return []ops.Value{b.Emit(ops.Mul, d, e), b.Emit(ops.Mul, e, e)}
 	})
 	if said.Again == 0 || said.Bytes >= said.Read || said.Values == 0 || said.Budget != 1 || said.Limit != 0 {
 		t.Errorf("%+v", said)
