@@ -25,9 +25,9 @@ type executable struct {
 	eager  func(in []torch.Value) []torch.Value // the graph as its operators run
 	graph  *byte
 	frames sync.Pool
-	static []shape // [] /* buffer */ sizes that are known; nil sizes where dynamic
-	outs   []shape // [] /* output */ the same of results
-	alone  []bool  // [] /* output */ the only result of its memory
+	static []shape    // [] /* buffer */ sizes that are known; nil sizes where dynamic
+	outs   []shape    // [] /* output */ the same of results
+	alone  []bool     // [] /* output */ the only result of its memory
 	pack   sync.Mutex // of packed and of who uses it
 	packed *packedSet
 	prof   *profile
