@@ -33,20 +33,8 @@ func (rc *Recompile) Entry(g *GuardFailure) *Compile {
 	return list[i]
 }
 
-const resumePrefix = "torch_dynamo_resume_in_"
-
 // ResumedFunction reads outer and 16 out of torch_dynamo_resume_in_outer_at_16.
-func ResumedFunction(name string) (fn string, line int, ok bool) {
-	rest, ok := strings.CutPrefix(name, resumePrefix)
-	if !ok {
-		return "", 0, false
-	}
-	i := strings.LastIndex(rest, "_at_")
-	if i < 0 {
-		return rest, 0, true
-	}
-	return rest[:i], Atoi(rest[i+4:]), true
-}
+func ResumedFunction(name string) (fn string, line int, ok bool) { return logs.ResumedFunction(name) }
 
 // FrameworkFile says whether a file belongs to torch or the standard library:
 // a break there is not the user's to fix.

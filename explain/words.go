@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"tcdbg/logs"
 	"tcdbg/tracer/breaks"
 )
 
@@ -150,12 +151,7 @@ func FrameTitle(fr *Frame) string {
 }
 
 // TitleOf words the name of a resumed part.
-func TitleOf(name string) string {
-	if fn, line, ok := ResumedFunction(name); ok {
-		return fmt.Sprintf("%s from line %d on", fn, line)
-	}
-	return name
-}
+func TitleOf(name string) string { return logs.FunctionTitle(name) }
 
 // Nanos is a run time, "-" when unknown.
 func Nanos(n int64) string {

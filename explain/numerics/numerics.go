@@ -69,7 +69,7 @@ func (g *Graph) Name() string {
 	if g.Function == "" {
 		return g.Compile
 	}
-	return g.Compile + " " + g.Function
+	return g.Compile + " " + logs.FunctionTitle(g.Function)
 }
 
 // WorstText is how far the results of a graph lie from eager at most.
@@ -204,11 +204,11 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	line("%s", r.Summary())
 	for _, g := range r.Graphs {
-		line("  %-24s %-12s %d of %s%s", g.Name(), g.Result, g.Compared, count(int(g.Calls), "call"), prefixed(", ", g.WorstText()))
+		line("  %-28s %-12s %d of %s%s", g.Name(), g.Result, g.Compared, count(int(g.Calls), "call"), prefixed(", ", g.WorstText()))
 		g.details(line)
 	}
 	if c := r.Capture; c != nil {
-		line("  %-24s %-12s %s", "capture", c.Result, CaptureText(c))
+		line("  %-28s %-12s %s", "capture", c.Result, CaptureText(c))
 		for _, text := range CaptureFaultText(c.Fault) {
 			line("      %s", text)
 		}

@@ -227,3 +227,18 @@ func TestUnmeasured(t *testing.T) {
 		t.Error(s)
 	}
 }
+
+// The time of a call has two digits, and says where it is no more than about that.
+func TestCallText(t *testing.T) {
+	few := timed(&Measured{}, 5, 5, 5)
+	few.Steady = minSteady - 1
+	for want, m := range map[string]*Measured{
+		"?": {}, "5.1": timed(&Measured{}, 5, 5.12, 5.2), "~5.1": timed(&Measured{}, 4, 5.12, 6), "~5.0": few,
+		"0.027": timed(&Measured{}, 0.027, 0.0271, 0.028), "317": timed(&Measured{}, 310, 317.4, 320),
+		"28": timed(&Measured{}, 28, 28.4, 29), "9.9": timed(&Measured{}, 9.9, 9.94, 10),
+	} {
+		if got := m.callText(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -24,7 +24,7 @@ func (t *Trial) Cells() []string {
 		m = &Measured{}
 	}
 	return []string{
-		number(m.Breaks), number(m.Recompiles), number(m.Graphs), seconds(m.CompileSeconds), millis(m.CallMS), memoryText(m),
+		number(m.Breaks), number(m.Recompiles), number(m.Graphs), seconds(m.CompileSeconds), m.callText(), memoryText(m),
 		t.resultsCell(), number(m.Exit),
 	}
 }
@@ -62,16 +62,24 @@ func seconds(s *float64) string {
 	return fmt.Sprintf("%.1f s", *s)
 }
 
-func millis(ms *float64) string {
-	switch {
-	case ms == nil:
+// maxSpread is how far the quartiles of a call's time may lie apart, as a share of the median, for it to be
+// shown as a figure and not as about one.
+const maxSpread = 0.2
+
+// callText is the time of a call with two significant digits: more is not known of it on any machine.
+func (m *Measured) callText() string {
+	if m.CallMS == nil {
 		return unmeasured
-	case *ms < 1:
-		return fmt.Sprintf("%.3f", *ms)
-	case *ms < 100:
-		return fmt.Sprintf("%.2f", *ms)
 	}
-	return fmt.Sprintf("%.0f", *ms)
+	ms := *m.CallMS
+	text := fmt.Sprintf("%#.2g", ms)
+	if ms >= 10 || strings.Contains(text, "e") {
+		text = strconv.FormatFloat(ms, 'f', 0, 64)
+	}
+	if m.Steady < minSteady || m.LowMS != nil && m.HighMS != nil && *m.HighMS-*m.LowMS > maxSpread*ms {
+		return "~" + text
+	}
+	return text
 }
 
 func memoryText(m *Measured) string {
@@ -184,8 +192,8 @@ func (l *Ledger) writeNotes(b *strings.Builder) {
 	b.WriteString("\n")
 	m := l.Baseline.Measured
 	if m != nil && m.CallMS != nil {
-		fmt.Fprintf(b, "A call: median of the outermost compiled calls after the last compile (%d of %d in the baseline).\n",
-			m.Steady, *m.Calls)
+		fmt.Fprintf(b, "A call: median of the outermost compiled calls after the last compile (%d of %d in the baseline);\n"+
+			"~: of fewer than %d, or half of them lie more than %.0f %% apart.\n", m.Steady, *m.Calls, minSteady, 100*maxSpread)
 	} else if m != nil {
 		fmt.Fprintf(b, "Time of a call: not measured, %s.\n", m.Missing["call_ms"])
 	}

@@ -1,8 +1,6 @@
 package stop
 
 import (
-	"strings"
-
 	"tcdbg/logs"
 	"tcdbg/tracer/host"
 )
@@ -130,26 +128,17 @@ func (d *Debugger) reason(s *stopped) (why string, point int, ok bool) {
 func (s *stopped) what() string {
 	switch s.Kind {
 	case logs.StopFrame:
-		return "before " + spoken(s.Compiled) + " is compiled"
+		return "before " + logs.FunctionTitle(s.Compiled) + " is compiled"
 	case logs.StopCall:
-		return "before a call of " + spoken(s.Compiled)
+		return "before a call of " + logs.FunctionTitle(s.Compiled)
 	case logs.StopBreak:
-		return "at a graph break in " + spoken(s.Compiled)
+		return "at a graph break in " + logs.FunctionTitle(s.Compiled)
 	case logs.StopRecompile:
-		return "at a guard miss of " + spoken(s.Compiled)
+		return "at a guard miss of " + logs.FunctionTitle(s.Compiled)
 	case logs.StopKernel:
-		return "before a kernel of " + spoken(s.Compiled)
+		return "before a kernel of " + logs.FunctionTitle(s.Compiled)
 	case logs.StopRaised:
 		return "at a panic that nobody catches"
 	}
 	return "at a line"
-}
-
-// spoken is what a person calls a compiled function: the rest of one after a break has an invented name.
-func spoken(name string) string {
-	rest, ok := strings.CutPrefix(name, "torch_dynamo_resume_in_")
-	if i := strings.LastIndex(rest, "_at_"); ok && i > 0 {
-		return rest[:i] + " from line " + rest[i+len("_at_"):] + " on"
-	}
-	return name
 }
