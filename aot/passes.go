@@ -85,8 +85,20 @@ var captured = pass.NewTable("aot",
 		Check: func(c *compilation) error { return c.joint.whole().Check() },
 	},
 	pass.Pass[*compilation]{
+		Name: "decompose_norms", Doc: "expand normalisations that were differentiated as a whole",
+		Needs:  []pass.Need{{Pass: "differentiate", Why: "the derivative is that of the whole"}},
+		When:   (*compilation).wantsGradients,
+		Run:    func(c *compilation) (int, error) { return c.joint.takeNormsApart(), nil },
+		Print:  func(c *compilation) string { return c.joint.code() },
+		Check:  func(c *compilation) error { return c.joint.whole().Check() },
+		Record: true,
+	},
+	pass.Pass[*compilation]{
 		Name: "partition", Doc: "split the joint graph into a forward and a backward graph",
-		Needs: []pass.Need{{Pass: "differentiate", Why: "it is the joint graph that is split"}},
+		Needs: []pass.Need{
+			{Pass: "differentiate", Why: "it is the joint graph that is split"},
+			{Pass: "decompose_norms", Why: "parts of a normalisation can be computed again, all of it not"},
+		},
 		When:  (*compilation).wantsGradients,
 		Run: func(c *compilation) (int, error) {
 			c.parts = c.joint.partition(c.budget())
@@ -162,11 +174,14 @@ func rewrite(name, doc string, run func(g *pureGraph) int, needs ...pass.Need) p
 }
 
 // cse makes equal calls of pure operators one node.
-func cse(g *graph.Graph) int {
+func cse(g *graph.Graph) int { return cseAmong(g, func(*graph.Node) bool { return true }) }
+
+// cseAmong is cse among some of the nodes.
+func cseAmong(g *graph.Graph, some func(*graph.Node) bool) int {
 	seen := map[string]*graph.Node{}
 	count := 0
 	for _, n := range g.Nodes() {
-		if n.Kind == graph.Placeholder || n.Kind == graph.Output {
+		if n.Kind == graph.Placeholder || n.Kind == graph.Output || !some(n) {
 			continue
 		}
 		if row := n.OpRow(); row != nil && (row.Tags.Has(ops.TagRandom) || row.Tags.Has(ops.TagInPlace)) {

@@ -14,6 +14,9 @@ import (
 func prepare(g *graph.Graph, train bool) *graph.Graph {
 	h, _ := g.Clone(g.Name)
 	inlineForward(h, train)
+	if train {
+		wholeNorms(h)
+	}
 	decompose.Expand(h, func(n *graph.Node) bool { return mayAlias(n) || len(n.Statistics()) > 0 })
 	return h
 }

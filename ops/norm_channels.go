@@ -426,17 +426,39 @@ func batchNormBack(b B, c *BackwardCall) []Value {
 		inv = b.Emit(Rsqrt, b.add(perChannel(b, b.cast(a.RunningVar.Value(), wide), rank), a.Eps.Arg))
 	}
 	xhat := b.mul(b.sub(x, mean), inv)
-	gx := g
+	sum, dot := b.sum(g, true, dims...), b.sum(b.mul(g, xhat), true, dims...) // all that the three have in common
+	scale := inv
 	if w := a.Weight.Value(); w != nil {
-		gx = b.mul(g, perChannel(b, w, rank))
-		out[1] = b.cast(b.sum(b.mul(g, xhat), false, dims...), w.TensorMeta().DType)
+		scale = b.mul(inv, perChannel(b, b.cast(w, wide), rank))
+		out[1] = b.cast(b.reshape(dot, m.Shape[1]), w.TensorMeta().DType)
 	}
 	if bias := a.Bias.Value(); bias != nil {
-		out[2] = b.cast(b.sum(g, false, dims...), bias.TensorMeta().DType)
+		out[2] = b.cast(b.reshape(sum, m.Shape[1]), bias.TensorMeta().DType)
 	}
 	if a.Training.Bool() {
-		gx = b.sub(gx, b.add(b.mean(gx, true, dims...), b.mul(xhat, b.mean(b.mul(gx, xhat), true, dims...))))
+		n := count(m, dims)
+		g = b.sub(b.sub(g, b.div(sum, n)), b.mul(xhat, b.div(dot, n)))
 	}
-	out[0] = b.cast(b.mul(gx, inv), m.DType)
+	out[0] = b.cast(b.mul(g, scale), m.DType)
 	return out
+}
+
+// TrainingNorm expresses a batch_norm that trains through a normalisation without running
+// statistics, which has a derivative of its own (batchNormBack), and changes of the statistics, by
+// which no gradient flows: quiet makes their operators. It reports false where types differ, as
+// what is rounded then is part of the decomposition.
+func TrainingNorm(bb, quiet Builder, c *Call) (Value, bool) {
+	a := In[BatchNormArgs](c)
+	x, m := a.Input.Value(), a.Input.Meta()
+	if !a.Training.Bool() || len(m.Shape) < 2 || OpMath(m.DType) != m.DType ||
+		mixedNorm(m, a.RunningMean, a.RunningVar, a.Weight, a.Bias) {
+		return nil, false
+	}
+	y := bb.EmitN(NativeBatchNormLegit, x, a.Weight.Arg, a.Bias.Arg, true, a.Momentum.Arg, a.Eps.Arg)[0]
+	b := B{quiet}
+	dims := append([]int{0}, seq(2, len(m.Shape))...)
+	mean := b.mean(x, true, dims...)
+	v := b.mean(b.sq(b.sub(x, mean)), true, dims...)
+	updateRunning(b, c, mean, v, count(m, dims), m.Shape[1])
+	return y, true
 }
