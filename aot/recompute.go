@@ -106,10 +106,7 @@ func (r *rematerialiser) reader(n *graph.Node, kernel int, s loopKind) {
 
 // values are the forward nodes as remat takes them; all: operators that take long may run again, too.
 func (r *rematerialiser) values(all bool) []remat.Value {
-	open := map[*graph.Node]bool{} // held, and read by a derivative in any case
-	for n := range r.wanted {
-		open[r.forward.root(n)] = true
-	}
+	open := r.readByDerivatives()
 	out := make([]remat.Value, len(r.nodes))
 	for i, n := range r.nodes {
 		v := &out[i]
@@ -125,6 +122,23 @@ func (r *rematerialiser) values(all bool) []remat.Value {
 		}
 	}
 	return out
+}
+
+// readByDerivatives are values, by whose memory they show, that derivative rules read: eager mode
+// keeps them, so that the program may not change them before the backward pass either way.
+func (r *rematerialiser) readByDerivatives() map[*graph.Node]bool {
+	open := map[*graph.Node]bool{}
+	for n := range r.wanted {
+		open[r.forward.root(n)] = true
+	}
+	for n := r.j.last.Next(); n != nil; n = n.Next() {
+		for _, in := range n.Inputs() {
+			if r.need[n] && !r.late[in] {
+				open[r.forward.root(in)] = true
+			}
+		}
+	}
+	return open
 }
 
 // keep is the time in which n is written for the backward graph, and read there.
