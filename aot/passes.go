@@ -99,7 +99,7 @@ var captured = pass.NewTable("aot",
 			{Pass: "differentiate", Why: "it is the joint graph that is split"},
 			{Pass: "decompose_norms", Why: "parts of a normalisation can be computed again, all of it not"},
 		},
-		When:  (*compilation).wantsGradients,
+		When: (*compilation).wantsGradients,
 		Run: func(c *compilation) (int, error) {
 			c.parts = c.joint.partition(c.budget())
 			if c.Log != nil {
