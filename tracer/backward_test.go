@@ -396,7 +396,7 @@ func main() {
 	})
 	step(torch.Ones(3))
 	show(w.Grad())
-}`, 1, "GB0123", "changes a view in place"},
+}`, 1, "GB0123", "mul_ changes in place a view"},
 	{"statistics of a norm that trains", `
 func main() {
 	m := nn.NewSequential(nn.NewConv2d(2, 4, 3), nn.NewBatchNorm2d(4), nn.NewReLU(), nn.NewFlatten(), nn.NewLinear(16, 2))

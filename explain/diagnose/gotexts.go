@@ -130,6 +130,25 @@ var goBreakTexts = []goBreakText{
 			"leave the call here, CreateGraph works across it; else compile what gives the loss and call Grad outside.",
 	},
 	{
+		id: "backward", code: breaks.TensorBackward, context: "call of Tensor.Backward",
+		text: "With torch.Compile(f, kw.CaptureBackward(true)) the pass is captured in the graph of the loss; or compile the " +
+			"function that returns the loss and call Backward outside of it.",
+	},
+	{
+		id: "backward-history", code: breaks.TensorBackward, on: notCaptured(breaks.HistoryLeaves),
+		text: "The pass is captured where nothing but the loss's own history leaves the function: return other results detached, " +
+			"or compute them under torch.NoGrad.",
+	},
+	{
+		id: "backward-leaf", code: breaks.TensorBackward, on: notCaptured(breaks.GradientLeaves),
+		text: "The pass is captured where it ends within the function: compile what computes this tensor together with it, or " +
+			"hand over a leaf.",
+	},
+	{
+		id: "backward-in-place", code: breaks.TensorBackward, on: notCaptured(breaks.ChangesInPlace),
+		text: "The pass is captured where no operator in place changes a view, or what has one, or an argument: write it without.",
+	},
+	{
 		id: "bincount", code: breaks.DynamicShapeOperator, context: "operator bincount",
 		text: "Where the number of classes is known, count with ScatterAdd: torch.Zeros(n).ScatterAdd(0, index, torch.Ones(...)), " +
 			"or sum a OneHot.",
@@ -263,6 +282,14 @@ func hasPlace(b *explain.Break) bool { return placeWithin(b) != "" }
 // contextHas says whether a break's context ends in a remark.
 func contextHas(remark string) func(*explain.Break) bool {
 	return func(b *explain.Break) bool { return strings.HasSuffix(b.Context, remark) }
+}
+
+// notCaptured: the call was to be captured, and what the reason holds stood in the way.
+func notCaptured(part string) func(*explain.Break) bool {
+	return func(b *explain.Break) bool {
+		why, ok := strings.CutPrefix(b.Context, breaks.NotCaptured)
+		return ok && strings.Contains(why, part)
+	}
 }
 
 // printing says whether a line prints or logs a tensor's number.

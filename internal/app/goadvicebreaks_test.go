@@ -132,6 +132,91 @@ func main() {
 }`,
 	},
 	{
+		name: "Backward that can be captured", code: breaks.TensorBackward, advice: "kw.CaptureBackward(true)",
+		before: `
+func f(x, w *torch.Tensor) *torch.Tensor {
+	loss := x.Mul(w).Sum()
+	loss.Backward()
+	return loss.Detach()
+}
+func main() {
+	w := torch.Ones(3, kw.RequiresGrad(true))
+	fmt.Println(torch.Compile(f)(torch.Ones(3), w), w.Grad())
+}`,
+		after: `
+func f(x, w *torch.Tensor) *torch.Tensor {
+	loss := x.Mul(w).Sum()
+	loss.Backward()
+	return loss.Detach()
+}
+func main() {
+	w := torch.Ones(3, kw.RequiresGrad(true))
+	fmt.Println(torch.Compile(f, kw.CaptureBackward(true))(torch.Ones(3), w), w.Grad())
+}`,
+	},
+	{
+		name: "a result with a history beside the loss", code: breaks.TensorBackward, advice: "return other results detached",
+		before: `
+func f(x, w *torch.Tensor) *torch.Tensor {
+	x.Mul(w).Sum().Backward()
+	return w.Norm()
+}
+func main() {
+	w := torch.Ones(3, kw.RequiresGrad(true))
+	fmt.Println(torch.Compile(f, kw.CaptureBackward(true))(torch.Ones(3), w).Item(), w.Grad())
+}`,
+		after: `
+func f(x, w *torch.Tensor) *torch.Tensor {
+	x.Mul(w).Sum().Backward()
+	return w.Norm().Detach()
+}
+func main() {
+	w := torch.Ones(3, kw.RequiresGrad(true))
+	fmt.Println(torch.Compile(f, kw.CaptureBackward(true))(torch.Ones(3), w).Item(), w.Grad())
+}`,
+	},
+	{
+		name: "gradients that leave", code: breaks.TensorBackward, advice: "compile what computes this tensor together with it",
+		before: `
+func f(h *torch.Tensor) { h.Exp().Sum().Backward() }
+func main() {
+	w := torch.Ones(3, kw.RequiresGrad(true))
+	torch.Compile(f, kw.CaptureBackward(true))(w.Mul(2))
+	fmt.Println(w.Grad())
+}`,
+		after: `
+func f(w *torch.Tensor) { w.Mul(2).Exp().Sum().Backward() }
+func main() {
+	w := torch.Ones(3, kw.RequiresGrad(true))
+	torch.Compile(f, kw.CaptureBackward(true))(w)
+	fmt.Println(w.Grad())
+}`,
+	},
+	{
+		name: "a part that is written before Backward", code: breaks.TensorBackward, advice: "no operator in place changes a view",
+		before: `
+func f(w *torch.Tensor) {
+	h := w.Mul(2)
+	h.At(0).Mul_(3)
+	h.Sum().Backward()
+}
+func main() {
+	w := torch.Ones(3, 2, kw.RequiresGrad(true))
+	torch.Compile(f, kw.CaptureBackward(true))(w)
+	fmt.Println(w.Grad())
+}`,
+		after: `
+func f(w *torch.Tensor) {
+	h := w.Mul(2)
+	h.At(0).Mul(3).Sum().Add(h.At(torch.Range(1, 3)).Sum()).Backward()
+}
+func main() {
+	w := torch.Ones(3, 2, kw.RequiresGrad(true))
+	torch.Compile(f, kw.CaptureBackward(true))(w)
+	fmt.Println(w.Grad())
+}`,
+	},
+	{
 		name: "RequiresGrad_", code: breaks.TensorRequiresGrad,
 		advice: "Call RequiresGrad_ before the compiled function, and pass the tensor in.",
 		before: `

@@ -94,3 +94,12 @@ const (
 	NumberUsed = ", which is used where no tensor can be"
 	WayEnds    = ", where the program ends or panics in any case"
 )
+
+// What the context of a break at Tensor.Backward says where the call was to be captured
+// and could not be: how these contexts begin, and parts of them.
+const (
+	NotCaptured    = "call of Tensor.Backward, which is not captured: "
+	HistoryLeaves  = "gradients may still be asked for through "
+	GradientLeaves = ", which gradients reach, is no leaf"
+	ChangesInPlace = " changes in place "
+)

@@ -56,7 +56,7 @@ func backward(tr *Trace, in *ssa.Call) {
 }
 
 func refusePass(format string, args ...any) {
-	breakAt(breaks.TensorBackward, "call of Tensor.Backward, which is not captured: "+format, args...)
+	breakAt(breaks.TensorBackward, breaks.NotCaptured+format, args...)
 }
 
 // capturePass captures the backward pass of a call that starts at loss.

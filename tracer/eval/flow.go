@@ -1,11 +1,10 @@
 package eval
 
 import (
-	"fmt"
-
 	"tcdbg/graph"
 	"tcdbg/ops"
 	"tcdbg/torch"
+	"tcdbg/tracer/breaks"
 )
 
 // This file finds through which values of the graph so far gradients flow, and which of
@@ -114,18 +113,18 @@ func (f *flow) write(n *graph.Node, row *ops.Op) {
 	f.before[n] = f.needs[self]
 	switch {
 	case root.Kind == graph.Placeholder:
-		f.tangle("%s changes %s, which existed before the call", row.Name, root.Source)
+		f.tangle(row, root.Source+", which existed before the call")
 	case self != root:
-		f.tangle("%s changes a view in place", row.Name)
+		f.tangle(row, "a view")
 	case f.viewed[root]:
-		f.tangle("%s changes a tensor in place of which there is a view", row.Name)
+		f.tangle(row, "a tensor of which there is a view")
 	}
 	f.needs[self] = true
 }
 
-func (f *flow) tangle(format string, args ...any) {
+func (f *flow) tangle(row *ops.Op, what string) {
 	if f.tangled == "" {
-		f.tangled = fmt.Sprintf(format, args...)
+		f.tangled = row.Name + breaks.ChangesInPlace + what
 	}
 }
 

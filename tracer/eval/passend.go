@@ -8,6 +8,7 @@ import (
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
 	"tcdbg/torch"
+	"tcdbg/tracer/breaks"
 )
 
 // This file is the end of a captured backward pass: what reaches a leaf becomes its
@@ -40,7 +41,7 @@ func (p *capturedPass) refuseNoLeaf(in *input) {
 	t := in.tensor
 	p.tr.Guards.Leaf(in.src, t)
 	if !t.IsLeaf() {
-		refusePass("%s, which gradients reach, is no leaf", in.src.Argument())
+		refusePass("%s"+breaks.GradientLeaves, in.src.Argument())
 	}
 	p.tr.Guards.Hooks(in.src, torch.Hooked(t))
 	if torch.Hooked(t) {
@@ -151,7 +152,7 @@ func settle(tr *Trace, outs []*torch.Tensor) (spent []int) {
 		case f.root(n).Kind == graph.Placeholder:
 			again(n.Name + ", a view of an input that requires gradients, is used after the graph")
 		case !f.freed(n, tr.passes.spent):
-			again("gradients may still be asked for through " + n.Name)
+			again(breaks.HistoryLeaves + n.Name)
 		}
 		spent = append(spent, i)
 	}
