@@ -151,6 +151,13 @@ func OnBackward(f func(leaves []*Tensor)) {
 	afterBackward.Store(&f)
 }
 
+// TellBackward tells who asked by OnBackward of gradients that compiled code has stored.
+func TellBackward(leaves func() []*Tensor) {
+	if f := afterBackward.Load(); f != nil {
+		(*f)(leaves())
+	}
+}
+
 // restrict makes the pass find the gradients of inputs alone.
 func (p *pass) restrict(inputs, outputs []*Tensor) {
 	p.want, p.need = map[edge]*Tensor{}, map[*gradFn]bool{}

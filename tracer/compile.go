@@ -105,6 +105,9 @@ func (c *Compiled) build(tr *eval.Trace, entry *replay.Entry, rec *recorder) err
 	if err != nil {
 		return fmt.Errorf("backend %s failed on graph %s: %w", c.opts.backendName(), entry.Graph.Name, err)
 	}
+	if entry.Graph.Untaped { // its outputs are gradients, which a program may keep for longer than two calls
+		plan = nil
+	}
 	entry.Run, entry.Plan = c.t.watchRuns(entry, run, plan)
 	return nil
 }

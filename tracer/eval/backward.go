@@ -10,6 +10,7 @@ import (
 	"tcdbg/ops/sym"
 	"tcdbg/torch"
 	"tcdbg/tracer/breaks"
+	"tcdbg/tracer/value"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -22,7 +23,8 @@ import (
 
 // passes are the backward passes that a trace has captured.
 type passes struct {
-	calls []ssa.Instruction
+	calls  []ssa.Instruction
+	leaves [][]*value.Source // that each has given a gradient
 	// spent are the calls of operators that a pass has differentiated: their history is
 	// gone, as it is freed in eager mode.
 	spent map[*graph.Node]bool
@@ -89,6 +91,11 @@ func capturePass(tr *Trace, in *ssa.Call, loss *graph.Node) {
 	p.store()
 	p.done = true
 	tr.passes.calls = append(tr.passes.calls, in)
+	var leaves []*value.Source
+	for _, l := range p.leaves {
+		leaves = append(leaves, l.src)
+	}
+	tr.passes.leaves = append(tr.passes.leaves, leaves)
 }
 
 // undo takes back what the pass has written after last, where it was refused.

@@ -144,7 +144,7 @@ func (rs *reconstructor) closeGraph(entry *replay.Entry) {
 	for _, t := range rs.order {
 		outs = append(outs, tr.outward(t, tr.Nodes[t]))
 	}
-	entry.Freed = settle(tr, rs.order)
+	entry.Freed, entry.Passes = settle(tr, rs.order), tr.passes.leaves
 	g.SetOutput(outs)
 	g.EliminateDead()
 	tr.tidyBodies()

@@ -56,9 +56,10 @@ type Entry struct {
 	Symbols  guard.Origins
 	Sizes    []DynamicSize // what a record of a call tells of Symbols
 
-	Freed   []int    // outputs of the graph whose history a backward pass in it has freed
-	Results []Result // of the compiled function, when the cache entry returns
-	Break   *Break   // else where it breaks
+	Freed   []int             // outputs of the graph whose history a backward pass in it has freed
+	Passes  [][]*value.Source // the leaves that each backward pass in the graph gives gradients
+	Results []Result          // of the compiled function, when the cache entry returns
+	Break   *Break            // else where it breaks
 	Watched []Watched
 	Kept    int     // region frames that stay
 	Frames  []Frame // all frames after the cache entry, lowest first
@@ -192,6 +193,15 @@ func (e *Entry) commit(th *host.Thread, a *guard.Addresses, pending []unsafe.Poi
 		use := host.WritesMap(th.In, m.UnsafePointer())
 		m.SetMapIndex(reflect.NewAt(rt.Key(), w.Key.Addr).Elem(), val)
 		use.End()
+	}
+	for _, leaves := range e.Passes {
+		torch.TellBackward(func() []*torch.Tensor {
+			out := make([]*torch.Tensor, len(leaves))
+			for i, s := range leaves {
+				out[i] = *(**torch.Tensor)(a.At(s))
+			}
+			return out
+		})
 	}
 }
 
