@@ -146,7 +146,7 @@ var goBreakTexts = []goBreakText{
 	},
 	{
 		id: "backward-in-place", code: breaks.TensorBackward, on: notCaptured(breaks.ChangesInPlace),
-		text: "The pass is captured where no operator in place changes a view, or what has one, or an argument: write it without.",
+		text: "The pass is captured where no in-place operator changes a view, or what has one, or an argument: write it without.",
 	},
 	{
 		id: "bincount", code: breaks.DynamicShapeOperator, context: "operator bincount",

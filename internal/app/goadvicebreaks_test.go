@@ -193,7 +193,7 @@ func main() {
 }`,
 	},
 	{
-		name: "a part that is written before Backward", code: breaks.TensorBackward, advice: "no operator in place changes a view",
+		name: "a part that is written before Backward", code: breaks.TensorBackward, advice: "no in-place operator changes a view",
 		before: `
 func f(w *torch.Tensor) {
 	h := w.Mul(2)
