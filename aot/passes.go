@@ -102,7 +102,7 @@ var captured = pass.NewTable("aot",
 		When: (*compilation).wantsGradients,
 		Run: func(c *compilation) (int, error) {
 			c.parts = c.joint.partition(c.budget())
-			if c.Log != nil {
+			if c.Log != nil && len(c.parts.wants) > 0 {
 				c.Log.Emit(logs.Artifact(c.ID, c.parts.choice.size))
 			}
 			return 1, nil

@@ -346,7 +346,9 @@ type State struct {
 	Thread  string `json:"thread,omitempty"`
 	Where   *Pos   `json:"where,omitempty"`
 	Code    int    `json:"code,omitempty"`
-	Text    string `json:"text,omitempty"`
+	// Peak is the most bytes that the engine's process had in memory, told when it has exited; 0: not known.
+	Peak int64  `json:"peak,omitempty"`
+	Text string `json:"text,omitempty"`
 }
 
 func (State) ArtifactName() (string, int) { return "tcdbg_state", 1 }

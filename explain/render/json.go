@@ -22,6 +22,7 @@ type jsonReport struct {
 	Title      string           `json:"title"`
 	Engine     string           `json:"engine"`
 	Start      *time.Time       `json:"start,omitempty"`
+	PeakMemory int64            `json:"peak_memory,omitempty"`
 	Totals     explain.Totals   `json:"totals"`
 	ByKind     map[string]int64 `json:"records_by_kind"`
 	Damage     jsonDamage       `json:"damage"`
@@ -320,7 +321,7 @@ func WriteJSON(w io.Writer, r *explain.Report) error {
 
 func toJSON(r *explain.Report) *jsonReport {
 	j := &jsonReport{
-		Version: jsonVersion, Title: r.Title, Engine: r.Engine, Totals: r.Totals, ByKind: r.ByKind,
+		Version: jsonVersion, Title: r.Title, Engine: r.Engine, PeakMemory: r.State.Peak, Totals: r.Totals, ByKind: r.ByKind,
 		Damage: jsonDamage{r.Stats.BadJSON, r.Stats.MD5Mismatch, r.Stats.Stray, r.Stats.Oversized, r.UnlistedGuards, r.LeftOut, []string{}},
 	}
 	for _, s := range r.Sources {

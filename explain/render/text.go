@@ -99,6 +99,9 @@ func (t *TextWriter) head(r *explain.Report) {
 	if compiled, eager, known := r.Share(); known && compiled > 0 {
 		t.line("%d%% of operators run compiled (%d of %d)", 100*compiled/(compiled+eager), compiled, compiled+eager)
 	}
+	if r.State.Peak > 0 {
+		t.line("largest memory of the process: %s", explain.Bytes(r.State.Peak))
+	}
 	if r.Live {
 		t.line("still running: these are the figures so far")
 	}

@@ -119,7 +119,7 @@ func runEngine(cfg EngineConfig) int {
 	}))
 	exit := runProgram(cfg, sink, stepsOf(set))
 	head, _, _ := strings.Cut(exit.Panic, "\n")
-	sink.Emit(logs.Artifact(logs.NoCompile, logs.State{State: "exited", Code: exit.Code, Text: head}))
+	sink.Emit(logs.Artifact(logs.NoCompile, logs.State{State: "exited", Code: exit.Code, Text: head, Peak: largestMemory()}))
 	if err := trace.Close(); err != nil {
 		fmt.Fprintf(cfg.Stderr, "tcdbg: the trace is incomplete: %v\n", err)
 	}
@@ -287,4 +287,16 @@ func listen(control io.Reader, d *stop.Debugger) {
 		_ = syscall.Kill(-pid, syscall.SIGTERM) // what the program has started
 	}
 	os.Exit(exitHangup) // as if hung up: the viewer is gone
+}
+
+// largestMemory is the most bytes that this process had in memory, 0 where the system does not tell.
+func largestMemory() int64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	if runtime.GOOS == "darwin" { // told in bytes there, else in kilobytes
+		return int64(u.Maxrss)
+	}
+	return int64(u.Maxrss) << 10
 }
