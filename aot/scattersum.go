@@ -25,7 +25,7 @@ func scatterIntoSum(g *graph.Graph) int {
 		a := ops.In[ops.AddArgs](&ops.Call{Op: n.OpRow(), Args: n.Args})
 		x, ok := a.Self.Arg.(*graph.Node)
 		y, ok2 := a.Other.Arg.(*graph.Node)
-		if !ok || !ok2 || a.Alpha.Arg != nil && a.Alpha.Float() != 1 || !sameLayout(x, n) || !sameLayout(y, n) {
+		if !ok || !ok2 || x == y || a.Alpha.Arg != nil && a.Alpha.Float() != 1 || !sameLayout(x, n) || !sameLayout(y, n) {
 			continue
 		}
 		if scattersIntoZeros(x) {
