@@ -499,6 +499,7 @@ func pkg_tcdbg_torch() *rt.Pkg {
 			"TakeAlongDim":                p_tcdbg_torch.TakeAlongDim,
 			"Tan":                         p_tcdbg_torch.Tan,
 			"Tanh":                        p_tcdbg_torch.Tanh,
+			"TellBackward":                p_tcdbg_torch.TellBackward,
 			"TensorSplit":                 p_tcdbg_torch.TensorSplit,
 			"Tensordot":                   p_tcdbg_torch.Tensordot,
 			"Threshold":                   p_tcdbg_torch.Threshold,

@@ -1853,6 +1853,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*string)(r) = f(*(*float64)(a[0]), *(*byte)(a[1]), *(*int)(a[2]), *(*int)(a[3]))
 		}
+	case func(func() []*p_tcdbg_torch.Tensor):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f(*(*func() []*p_tcdbg_torch.Tensor)(a[0]))
+		}
 	case func(func()):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			f(*(*func())(a[0]))
