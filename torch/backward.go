@@ -135,15 +135,21 @@ func (p *pass) accumulate(tensors, seeds, inputs []*Tensor) {
 		}
 	}
 	if f := afterBackward.Load(); f != nil {
-		(*f)(p.told)
+		(*f)(BackwardPass{Leaves: p.told})
 	}
 }
 
-var afterBackward atomic.Pointer[func(leaves []*Tensor)]
+// BackwardPass is a pass that added to the gradients of leaves. One that was captured has ended
+// with its graph: by then a gradient may have been clipped, added to or forgotten.
+type BackwardPass struct {
+	Leaves   []*Tensor
+	Captured bool
+}
 
-// OnBackward has f called after each pass that adds to gradients, with the leaves that got one;
-// nil ends it.
-func OnBackward(f func(leaves []*Tensor)) {
+var afterBackward atomic.Pointer[func(BackwardPass)]
+
+// OnBackward has f called after each pass that adds to gradients; nil ends it.
+func OnBackward(f func(BackwardPass)) {
 	if f == nil {
 		afterBackward.Store(nil)
 		return
@@ -151,10 +157,10 @@ func OnBackward(f func(leaves []*Tensor)) {
 	afterBackward.Store(&f)
 }
 
-// TellBackward tells who asked by OnBackward of gradients that compiled code has stored.
+// TellBackward tells who asked by OnBackward of a pass that was captured.
 func TellBackward(leaves func() []*Tensor) {
 	if f := afterBackward.Load(); f != nil {
-		(*f)(leaves())
+		(*f)(BackwardPass{leaves(), true})
 	}
 }
 

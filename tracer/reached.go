@@ -171,26 +171,31 @@ func (n *names) put(x *torch.Tensor, name string) {
 	}
 }
 
-// Graded is the gradients that a backward pass added to.
+// Graded is the gradients that a backward pass added to; those of one that was captured have no
+// Tensor, since the graph that ended with them may have changed them since.
 type Graded struct {
 	Leaves  []StateLeaf
 	Unnamed int // tensors to which no compiled call has a way
 }
 
 // graded names the leaves of a backward pass.
-func (t *Tracer) graded(leaves []*torch.Tensor) {
+func (t *Tracer) graded(pass torch.BackwardPass) {
 	if t.cfg.Recording != nil && !t.cfg.Recording() {
 		return
 	}
 	var g Graded
 	t.named.mu.Lock()
-	for _, x := range leaves {
+	for _, x := range pass.Leaves {
 		name, known := t.named.of[x]
 		if !known {
 			g.Unnamed++
 			continue
 		}
-		g.Leaves = append(g.Leaves, StateLeaf{Path: name, Tensor: x.Grad()})
+		leaf := StateLeaf{Path: name}
+		if !pass.Captured {
+			leaf.Tensor = x.Grad()
+		}
+		g.Leaves = append(g.Leaves, leaf)
 	}
 	t.named.mu.Unlock()
 	t.cfg.Graded(&g)

@@ -21,6 +21,10 @@ func TestLastError(t *testing.T) {
 			"During handling of the above exception, another exception occurred:", "",
 			"Traceback (most recent call last):", `  File "/w/a.py", line 6`, "ValueError: mine", "",
 		}},
+		{"panic: index out of range [3] with length 3", []string{
+			"a line", "panic: index out of range [3] with length 3", "", "goroutine 1 [running]:", "main.main(...)",
+			"\t/w/model.go:4", "",
+		}},
 		{"no such file", []string{"a line", "no such file", ""}},
 		{"", nil},
 	} {

@@ -172,6 +172,9 @@ func (e *engineTrial) graded(g *tracer.Graded) {
 
 // leafOf describes a tensor; numbers says that its numbers are written, too.
 func leafOf(s tracer.StateLeaf, numbers bool) results.Leaf {
+	if s.Tensor == nil {
+		return results.Leaf{Path: s.Path, Opaque: true}
+	}
 	return results.Leaf{
 		Path: s.Path, Dtype: s.Tensor.DType().Name(), Shape: s.Tensor.Shape(), Wrote: s.Wrote, Bare: !numbers,
 		Param: s.Tensor.RequiresGrad() && s.Tensor.IsLeaf(), Grad: s.Grad,

@@ -317,11 +317,14 @@ func (o *outcome) lastWords() string {
 	return shown(lastError(results.Programs(string(text))))
 }
 
-// lastError is the exception that a Python program ends with, below which PyTorch prints what could be set; else the last
-// line of standard error.
+// lastError is the exception that a Python program ends with, below which PyTorch prints what could be set, or the panic
+// that a Go program ends with, above its stacks; else the last line of standard error.
 func lastError(stderr string) string {
 	lines := strings.Split(strings.TrimSpace(stderr), "\n")
 	for i := len(lines) - 1; i >= 0; i-- {
+		if strings.HasPrefix(lines[i], "panic: ") || strings.HasPrefix(lines[i], "fatal error: ") {
+			return strings.TrimSpace(lines[i])
+		}
 		if !strings.HasPrefix(lines[i], "Traceback (most recent call last):") {
 			continue
 		}

@@ -548,6 +548,7 @@ func pkg_tcdbg_torch() *rt.Pkg {
 		},
 		Types: map[string]reflect.Type{
 			"BackendFunc":   reflect.TypeFor[p_tcdbg_torch.BackendFunc](),
+			"BackwardPass":  reflect.TypeFor[p_tcdbg_torch.BackwardPass](),
 			"Binding":       reflect.TypeFor[p_tcdbg_torch.Binding](),
 			"BreakReason":   reflect.TypeFor[p_tcdbg_torch.BreakReason](),
 			"DictItem":      reflect.TypeFor[p_tcdbg_torch.DictItem](),

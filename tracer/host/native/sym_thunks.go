@@ -1881,10 +1881,6 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*string)(r) = f(*(*func(rune) rune)(a[0]), *(*string)(a[1]))
 		}
-	case func(func(leaves []*p_tcdbg_torch.Tensor)):
-		return func(a []unsafe.Pointer, r unsafe.Pointer) {
-			f(*(*func(leaves []*p_tcdbg_torch.Tensor))(a[0]))
-		}
 	case func(func(name string, got []*p_tcdbg_torch.Tensor) func(gave []*p_tcdbg_torch.Tensor)):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			f(*(*func(name string, got []*p_tcdbg_torch.Tensor) func(gave []*p_tcdbg_torch.Tensor))(a[0]))
@@ -1896,6 +1892,10 @@ func Thunk(f any) rt.Thunk {
 	case func(func(row *p_tcdbg_ops.Op, args []p_tcdbg_ops.Arg) func(outs []p_tcdbg_torch.Value)):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			f(*(*func(row *p_tcdbg_ops.Op, args []p_tcdbg_ops.Arg) func(outs []p_tcdbg_torch.Value))(a[0]))
+		}
+	case func(func(p_tcdbg_torch.BackwardPass)):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f(*(*func(p_tcdbg_torch.BackwardPass))(a[0]))
 		}
 	case func(func(x float64) float64) p_tcdbg_torch.Option:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
