@@ -4,13 +4,13 @@ import (
 	"embed"
 	"fmt"
 	"os"
-	"runtime"
 	"strings"
 	"sync"
 	"syscall"
 	"unsafe"
 
 	"tcdbg/backends/codecache"
+	"tcdbg/torch"
 )
 
 // runtimeFiles hold the library's text; runtimeText puts them in their order.
@@ -38,8 +38,8 @@ var runtimeText = sync.OnceValue(func() string {
 // runtimeLib is the loaded runtime library. There is one of each width in a
 // process: it owns the thread pool and the fault handler.
 type runtimeLib struct {
-	run, one, packed uintptr
-	threads          int
+	run, one, packed, regions uintptr
+	threads                   int
 }
 
 // runtimes holds the loaded libraries by path, so that several sets in one
@@ -90,14 +90,14 @@ func (e *engine) startRuntime(path string) (*runtimeLib, error) {
 		return nil, err
 	}
 	syms := map[string]uintptr{}
-	for _, name := range []string{"tc_start", "tc_faults", "tc_trap", "tc_run", "tc_run_one", "tc_packed"} {
+	for _, name := range []string{"tc_start", "tc_faults", "tc_trap", "tc_run", "tc_run_one", "tc_packed", "tc_regions"} {
 		if syms[name], err = dlsym(lib, name); err != nil {
 			return nil, err
 		}
 	}
 	threads := e.set.cfg.Threads
 	if threads <= 0 {
-		threads = runtime.GOMAXPROCS(0)
+		threads = torch.GetNumThreads()
 	}
 	page, err := mapFaultPage(e.set.cfg.FaultPage)
 	if err != nil { // no fault of the library
@@ -116,7 +116,9 @@ func (e *engine) startRuntime(path string) (*runtimeLib, error) {
 		ccall(syms["tc_trap"], uintptr(unsafe.Pointer(cstring(kernel))), worker)
 	}
 	n := ccall(syms["tc_start"], uintptr(threads))
-	return &runtimeLib{run: syms["tc_run"], one: syms["tc_run_one"], packed: syms["tc_packed"], threads: int(n)}, nil
+	return &runtimeLib{
+		run: syms["tc_run"], one: syms["tc_run_one"], packed: syms["tc_packed"], regions: syms["tc_regions"], threads: int(n),
+	}, nil
 }
 
 // faultPageSize is the size of the page that internal/app lays out.

@@ -3,6 +3,7 @@ package backends
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"tcdbg/inductor/codegen/cpp"
 )
@@ -32,5 +33,35 @@ func TestPackedSizes(t *testing.T) {
 				t.Errorf("%d lanes: 5 x %d packs to %d numbers, the compiler reserves %d", lanes, n, got, want)
 			}
 		}
+	}
+}
+
+// BenchmarkBarrier is the time of a kernel on all threads that does nothing: what a kernel of the
+// pool costs beside its work.
+func BenchmarkBarrier(b *testing.B) {
+	needCompiler(b)
+	e := NewSet(Config{CacheDir: sharedCache}).engine()
+	if e.err != nil {
+		b.Fatal(e.err)
+	}
+	ccall(e.rt.regions, 1000, 1) // wakes the threads
+	b.ReportMetric(float64(e.rt.threads), "threads")
+	b.ResetTimer()
+	ccall(e.rt.regions, uintptr(b.N), 1)
+}
+
+// TestRegions: every unit of every kernel runs once, of kernels that follow each other at once and
+// of those that find the threads asleep.
+func TestRegions(t *testing.T) {
+	needCompiler(t)
+	e := NewSet(Config{CacheDir: sharedCache, Threads: 5}).engine()
+	if e.err != nil {
+		t.Fatal(e.err)
+	}
+	for i := range 20 {
+		if missed := ccall(e.rt.regions, 5000, uintptr(i%8+1)); missed != 0 {
+			t.Fatalf("%d units did not run once", missed)
+		}
+		time.Sleep(5 * time.Millisecond)
 	}
 }

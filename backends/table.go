@@ -21,7 +21,7 @@ type Config struct {
 	// that runs Guard; empty: compilers may outlive this process when it is killed.
 	Guard     []string
 	FaultPage string    // file that a faulting kernel reports to; empty: none
-	Threads   int       // of the kernels' pool; 0: as many as the process may use
+	Threads   int       // of the kernels' pool; 0: torch.GetNumThreads() when it starts
 	Lanes     int       // float32 elements in a vector; 0: what the CPU has
 	Trap      string    // for tests: "KERNEL" or "KERNEL,pool" faults on purpose; empty: $TCDBG_TRAP_KERNEL
 	Stderr    io.Writer // for warnings; nil: os.Stderr

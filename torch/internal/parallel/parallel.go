@@ -1,7 +1,9 @@
 package parallel
 
 import (
+	"os"
 	"runtime"
+	"sync"
 	"sync/atomic"
 )
 
@@ -16,13 +18,27 @@ var numThreads atomic.Int32
 // SetThreads limits how many threads an operator uses.
 func SetThreads(n int) { numThreads.Store(int32(n)) }
 
-// Threads is the number of threads that an operator uses.
+// Threads is the number of threads that an operator uses: where nobody set it, one for each core,
+// since two that share a core's units do not multiply faster than one.
 func Threads() int {
 	if n := int(numThreads.Load()); n > 0 {
 		return n
 	}
-	return runtime.GOMAXPROCS(0)
+	n := runtime.GOMAXPROCS(0)
+	if c := cores(); c > 0 {
+		n = min(n, c)
+	}
+	return n
 }
+
+// cores is how many cores the process may use, whatever the number of their threads; 0 where that
+// is not known, or GOMAXPROCS says how many threads the user wants.
+var cores = sync.OnceValue(func() int {
+	if os.Getenv("GOMAXPROCS") != "" {
+		return 0
+	}
+	return physicalCores("/sys/devices/system/cpu")
+})
 
 // piecesPerThread is how many pieces of a range there are for each thread: one
 // that is held up leaves the others to the rest.
