@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -23,7 +24,7 @@ type debugging struct {
 	next   int64        // records from which on a stop was not shown yet
 	points int          // breakpoints that were set: their ids
 	state  string       // how the header says that the program stands
-	told   string       // what the program's answer to Back was, as the last line has it
+	told   string       // what the program's answer to a command was, as the last line has it
 	value  *logs.Answer // the newest value of an expression that the last line has had
 }
 
@@ -64,7 +65,10 @@ func (d *debugging) header(sc *scene) {
 	}
 }
 
-// answer says on the last line what the engine answers to Back.
+// refusable are the commands whose refusal, the command's name before the reason, is no record of another kind.
+var refusable = []ctl.Verb{ctl.Back, ctl.Step, ctl.Continue, ctl.Pause, ctl.Clear}
+
+// answer says on the last line why the program does not do what it was told, and that it is run again.
 func (d *debugging) answer(sc *scene) {
 	st := sc.report.State
 	told := fmt.Sprint(st.Command, st.Text)
@@ -72,9 +76,11 @@ func (d *debugging) answer(sc *scene) {
 		return
 	}
 	d.told = told
-	if why, ok := strings.CutPrefix(st.Text, "back: "); ok {
-		sc.fail(why)
-	} else if strings.HasPrefix(st.Text, "runs again") {
+	verb, _, ok := strings.Cut(st.Text, ": ")
+	switch {
+	case ok && slices.Contains(refusable, ctl.Verb(verb)):
+		sc.fail(strings.TrimPrefix(st.Text, "back: "))
+	case strings.HasPrefix(st.Text, "runs again"):
 		sc.say(st.Text + "; space ends that")
 	}
 }
@@ -205,7 +211,7 @@ func (sc *scene) debugs(a keys.Action) bool {
 	case back || a == backWritten:
 		return s != nil && s.Moment > 0 && s.NoBack == ""
 	case a == nextOperator || a == nextInstruction:
-		return s != nil && !ofPython(s)
+		return s != nil && (!ofPython(s) || s.Compile != "")
 	case step || a == goOn || a == evaluate:
 		return s != nil
 	}

@@ -236,6 +236,15 @@ func TestStopRefusals(t *testing.T) {
 	}
 }
 
+// TestStopRefusedByTheProgram: what the program does not do is on the last line, with its reason.
+func TestStopRefusedByTheProgram(t *testing.T) {
+	f := stoppedFeed()
+	d := newDriver(t, f, Options{}, 120, 40)
+	d.script("keys ! I\nexpect to the next instruction of the trace")
+	f.report.State = logs.State{State: "paused", Command: 9, Text: "step: PyTorch 1.0 has no loop over instructions"}
+	d.script("poll\nexpect step: PyTorch 1.0 has no loop over instructions")
+}
+
 // TestStopKeyBar: the key bar shows what works where the program stands: going back where the run is
 // kept, operators of Go programs, steps where something stands.
 func TestStopKeyBar(t *testing.T) {
@@ -248,7 +257,8 @@ func TestStopKeyBar(t *testing.T) {
 		{"Go, kept", func(s *explain.Stop) { s.Moment = 7 }, []string{back, operator, line}},
 		{"Go, not kept", func(*explain.Stop) {}, []string{operator, line}},
 		{"Go, after a goroutine", func(s *explain.Stop) { s.Moment, s.NoBack = 7, "a goroutine was started" }, []string{operator, line}},
-		{"Python", func(s *explain.Stop) { s.Where.File = "train.py" }, []string{line}},
+		{"Python", func(s *explain.Stop) { s.Where.File, s.Compile = "train.py", "" }, []string{line}},
+		{"Python, amid a trace", func(s *explain.Stop) { s.Where.File, s.Compile = "train.py", "0/0" }, []string{operator, line}},
 		{"nothing stands", func(s *explain.Stop) { s.Stands = false }, nil},
 		{"killed while it stood", nil, nil},
 	} {

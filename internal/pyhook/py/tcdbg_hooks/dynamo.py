@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 
-from . import eager, frames, graphs, guard, hooked, lines, symbolic, when, wrappers
+from . import eager, frames, graphs, guard, hooked, lines, symbolic, walk, when, wrappers
 from . import guards as guard_states
 from .stops import Level, Moment, current_compile
 
@@ -16,12 +16,13 @@ class Hooks:
 
     def __init__(self, session):
         self.session = session
-        self.progress = {}  # compile id -> traced lines
+        self.progress = {}  # compile id -> walk.Seen
         self.guard_hook = None  # where it can be set
         self.guard_set = False
         self.chained = None
         self.codes = {}  # gb_type -> codes
         self.graphs = graphs.Graphs()
+        self.walk = walk.Walk(self)
         self.watches = {}  # kind of stop -> what watches graphs for it
         self.excepthooks = None
         self.eager = session.eager = eager.Eager(session)
@@ -73,6 +74,11 @@ class Hooks:
         guard(self.read_codes)
         if hasattr(base, "starts_line"):
             base.starts_line = self.traced_line(base.starts_line)
+        if hasattr(base, "step") and hasattr(base, "starts_line"):
+            base.step = self.walk.each(base.step)
+        else:
+            why = self.release() + " has no loop over instructions that can be hooked"
+            self.session.missing.update(operator=why, instruction=why)
 
     def method_break(self, original):
         def log_graph_break(tx, code_options, reason="", exc=None, *args, **kwargs):
@@ -118,7 +124,17 @@ class Hooks:
         root = getattr(tx.output, "root_tx", None) or tx
         moment.compiled = frames.function_name(root.f_code)
         moment.compile = current_compile()
+        moment.captured = len(walk.captured(tx))
         return moment
+
+    def amid(self, moment, tx):
+        """What a stop amid a trace shows besides."""
+
+        def details(values, out):
+            out["symbolic"] = moment.levels[0].locals(values, 2)
+            out["nodes"] = symbolic.node_lines(tx.output.graph)
+
+        return details
 
     def decider(self, frame, exc):
         """The tracker that a branch or an item() asks for, None where it is neither."""
@@ -152,8 +168,13 @@ class Hooks:
         def starts_line(tx, lineno):
             new = tx.lineno != lineno
             original(tx, lineno)
+            step = self.walk.step()
             if new:
                 hooked(self.line_of, tx, lineno)
+            elif hasattr(tx.output, "_tcdbg_seen"):
+                tx.output._tcdbg_seen.within += 1
+            if step is not None and step is self.walk.step():  # it has not stopped at the line
+                hooked(self.walk.reached, tx, tx.current_instruction)
 
         return starts_line
 
@@ -163,25 +184,18 @@ class Hooks:
         root = getattr(tx.output, "root_tx", None) or tx
         self.eager.line(compile_id, id(root), root.f_code, tx.f_code)
         seen = self.progress.get(compile_id)
-        if seen is None or seen[0] != id(root):
+        if seen is None or seen.root != id(root):
             if len(self.progress) > 64:
                 self.progress.clear()
-            seen = self.progress[compile_id] = [id(root), 0, seen[2] if seen else 0]
-        seen[1] += 1
-        if seen[1] <= seen[2]:
+            seen = self.progress[compile_id] = tx.output._tcdbg_seen = walk.Seen(id(root), seen)
+        if not seen.line():
             return
-        seen[2] = seen[1]
         session = self.session
         if not session.at_hooks or not session.wants_line(tx.f_code, lineno, threading.get_ident()):
             return
         moment = self.traced(tx, "line")
         moment.reason = "Dynamo traces this line: what it computes runs later, in the compiled code"
-
-        def details(values, out):
-            out["symbolic"] = moment.levels[0].locals(values, 2)
-            out["nodes"] = symbolic.node_lines(tx.output.graph)
-
-        moment.details = details
+        moment.details = self.amid(moment, tx)
         me = threading.current_thread()
         session.safe(
             moment,

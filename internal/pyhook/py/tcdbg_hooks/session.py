@@ -15,6 +15,7 @@ from .points import Point, places
 from .stops import Moment, Stop, current_compile, dynamo_off
 
 LINE_STEPS = ("line", "into", "out")
+TRACE_STEPS = ("operator", "instruction")  # walk.py
 
 
 class Step:
@@ -25,6 +26,7 @@ class Step:
         self.command = command
         self.thread = threading.current_thread()
         self.depth = moment.depth
+        self.compile, self.captured = moment.compile, moment.captured
         # What the compiler calls is none of the lines that a step goes through, unless it began there.
         self.within = "" if moment.compile else current_compile()
 
@@ -66,7 +68,7 @@ class Session:
         self.files = {}  # name -> whether lines of it may be wanted
         self.pointed = {}  # name -> whether it has line breakpoints
         self.names = set()  # of functions with breakpoints
-        self.any_lines = self.at_hooks = self.at_calls = False
+        self.any_lines = self.at_hooks = self.at_calls = self.walks = False
 
     # Commands, in the thread that receives them.
 
@@ -128,10 +130,10 @@ class Session:
 
     def do_step(self, c):
         kind = c.get("arg", "")
-        if kind in ("operator", "instruction"):
-            return self.refuse(c, kind + " is a step of Go programs; with PyTorch it is line, into, out or the next safe point")
-        if kind and kind not in LINE_STEPS and Point(0, kind).kind != "line":
-            return self.refuse(c, "%s: a step is line, into, out, FILE:LINE or nothing" % kind)
+        if kind in TRACE_STEPS and kind in self.missing:
+            return self.refuse(c, self.missing[kind])
+        if kind and kind not in LINE_STEPS + TRACE_STEPS and Point(0, kind).kind != "line":
+            return self.refuse(c, "%s: a step is line, into, out, operator, instruction, FILE:LINE or nothing" % kind)
         standing = self.addressed(c)
         if not standing:
             return self.refuse(c, "nothing stands still")
@@ -226,7 +228,8 @@ class Session:
             if p.kind == "line":
                 self.by_line.setdefault(p.line, []).append(p)
         steps = {s.kind for s in self.steps.values()}
-        entries = bool(self.kinds & {"call", "func"} or "" in steps)
+        self.walks = bool(steps & set(TRACE_STEPS))
+        entries = bool(self.kinds & {"call", "func"} or "" in steps or self.walks)
         self.any_lines = bool(self.pauses or self.starting or steps & set(LINE_STEPS))
         self.at_hooks = bool(points or self.pauses or self.steps)
         self.lines.arm(bool(self.any_lines or self.by_line or "func" in self.kinds or (lines.MONITORING and entries)))
@@ -390,8 +393,11 @@ class Session:
         if step is None or not step.mine():
             return False
         if hook:
-            if step.kind != "":
+            # Of what is compiled the trace follows. One that has ended has no next instruction: this is where it goes on.
+            if step.kind in LINE_STEPS or (step.kind in TRACE_STEPS and moment.kind == "frame"):
                 return False
+        elif step.kind in TRACE_STEPS:
+            return False
         elif step.kind == "" or moment.kind != "line":
             return False
         elif not moment.compile and current_compile() not in ("", step.within):
@@ -400,7 +406,12 @@ class Session:
             return False
         elif step.kind == "out" and moment.depth >= step.depth:
             return False
-        self.stand(moment, "step " + step.kind if step.kind else "the next safe point", command=step.command)
+        why = "step " + step.kind
+        if step.kind in TRACE_STEPS and step.compile:
+            why = "the trace has no further operator" if step.kind == "operator" else "the trace has ended"
+        elif not step.kind or step.kind in TRACE_STEPS:
+            why = "the next safe point"
+        self.stand(moment, why, command=step.command)
         return True
 
     def paused(self, moment):
@@ -473,7 +484,7 @@ class Session:
         """Arms what a step needs. The caller holds the lock."""
         kind = go.get("arg", "")
         if go["verb"] == "step":
-            if kind in LINE_STEPS or kind == "":
+            if kind in LINE_STEPS + TRACE_STEPS or kind == "":
                 self.steps[threading.get_ident()] = Step(kind, go.get("id", 0), moment)
             else:
                 point = Point(-1 - self.count, kind)

@@ -74,6 +74,7 @@ class Moment:
         self.stack = stack  # () -> (frames of the user, how many are hidden)
         self.inner = inner  # () -> levels that Python's stack does not have: a frame that is traced
         self.compiled = self.compile = self.reason = ""
+        self.captured = 0  # operators of the graph so far
         self.details = None  # (values, stop) -> None: adds what this kind of stop has
         self._levels = self._frames = None
         self.hidden = 0
