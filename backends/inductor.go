@@ -161,7 +161,7 @@ func (e *engine) compile(g *graph.Graph, r *tracer.Request, opt inductor.Options
 func (e *engine) compiled(g *graph.Graph, r *tracer.Request, opt inductor.Options) (*executable, error) {
 	end := phase(r, phaseInductor)
 	opt.Faults = e.set.cfg.Faults
-	opt.Machine = cpp.Machine{Lanes: e.lanes, Cache: e.cpu.Cache}
+	opt.Machine = e.machine()
 	opt.Cores, opt.ID, opt.Log = runtime.GOMAXPROCS(0), r.ID, r.Log
 	prog, err := inductor.Compile(g, opt)
 	end()
@@ -172,6 +172,11 @@ func (e *engine) compiled(g *graph.Graph, r *tracer.Request, opt inductor.Option
 	x.watch, x.id = r.Watch, r.ID
 	x.eager = g.Run
 	return x, nil
+}
+
+// machine is what kernels are written for.
+func (e *engine) machine() cpp.Machine {
+	return cpp.Machine{Lanes: e.lanes, Cache: e.cpu.Cache, BFloatDot: e.rt != nil && e.rt.bfloatDot && !e.set.cfg.NoBFloatDot}
 }
 
 // failed leaves a graph to the interpreter, because its code could not be made or loaded.

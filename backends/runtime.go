@@ -19,7 +19,7 @@ import (
 var runtimeFiles embed.FS
 
 // runtimeParts are the files, each of which uses those before it.
-var runtimeParts = []string{"pool", "gemm", "planes", "pixels", "winograd", "depthwise", "conv", "direct", "winoblocks", "product"}
+var runtimeParts = []string{"pool", "gemm", "half", "planes", "pixels", "winograd", "depthwise", "conv", "direct", "winoblocks", "product"}
 
 // runtimeText is the library as one translation unit.
 var runtimeText = sync.OnceValue(func() string {
@@ -40,6 +40,7 @@ var runtimeText = sync.OnceValue(func() string {
 type runtimeLib struct {
 	run, one, packed, regions uintptr
 	threads                   int
+	bfloatDot                 bool // products of bfloat16 are an instruction
 }
 
 // runtimes holds the loaded libraries by path, so that several sets in one
@@ -90,7 +91,7 @@ func (e *engine) startRuntime(path string) (*runtimeLib, error) {
 		return nil, err
 	}
 	syms := map[string]uintptr{}
-	for _, name := range []string{"tc_start", "tc_faults", "tc_trap", "tc_run", "tc_run_one", "tc_packed", "tc_regions"} {
+	for _, name := range []string{"tc_start", "tc_faults", "tc_trap", "tc_run", "tc_run_one", "tc_packed", "tc_regions", "tc_bfloat_dot"} {
 		if syms[name], err = dlsym(lib, name); err != nil {
 			return nil, err
 		}
@@ -118,6 +119,7 @@ func (e *engine) startRuntime(path string) (*runtimeLib, error) {
 	n := ccall(syms["tc_start"], uintptr(threads))
 	return &runtimeLib{
 		run: syms["tc_run"], one: syms["tc_run_one"], packed: syms["tc_packed"], regions: syms["tc_regions"], threads: int(n),
+		bfloatDot: ccall(syms["tc_bfloat_dot"]) != 0,
 	}, nil
 }
 

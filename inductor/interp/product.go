@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"tcdbg/inductor/ir"
+	"tcdbg/ops"
 )
 
 // This file runs templates: a product row by row, then its epilogue.
@@ -17,7 +18,7 @@ func (p *kernel) product() {
 	rows, cols, depth := outer[nb], outer[nb+1], p.eval(mm.K)
 	ai, bi := p.ints(mm.AIdx.Coef), p.ints(mm.BIdx.Coef)
 	aOff, bOff := p.eval(mm.AIdx.Off), p.eval(mm.BIdx.Off)
-	a, b := p.env.Pointer(mm.A), p.env.Pointer(mm.B)
+	a, b := p.elements(mm.A), p.elements(mm.B)
 	batch := make([]int, nb)
 	line := make([]float32, cols)
 	linear := 0
@@ -49,13 +50,35 @@ func (p *kernel) product() {
 // step from one to the next. Only what is read has an address: the first one of a
 // padded window may lie before the memory.
 type operand struct {
-	base        unsafe.Pointer
+	elements
 	first, step int
+}
+
+// elements are what an operand's memory holds.
+type elements struct {
+	base unsafe.Pointer
+	size int
+	half func(uint16) float32 // of half precision
+}
+
+func (p *kernel) elements(b *ir.Buffer) elements {
+	n := elements{base: p.env.Pointer(b), size: b.DType.Size()}
+	switch b.DType {
+	case ops.Float16:
+		n.half = ops.HalfToFloat
+	case ops.BFloat16:
+		n.half = ops.BFloatToFloat
+	}
+	return n
 }
 
 // at is the k-th number, shifted by so many others.
 func (o operand) at(k, shift int) float32 {
-	return *(*float32)(unsafe.Add(o.base, 4*(o.first+k*o.step+shift)))
+	at := unsafe.Add(o.base, o.size*(o.first+k*o.step+shift))
+	if o.half != nil {
+		return o.half(*(*uint16)(at))
+	}
+	return *(*float32)(at)
 }
 
 func productRow(out []float32, a, b operand, depth, bcol int) {

@@ -82,8 +82,12 @@ func (c *call) product(x, y, out *tensor) {
 		c.plainProduct(x, y, out)
 		return
 	}
-	if x.dtype != ops.Float32 {
+	if !templated(x, y) {
 		c.reducedProduct(x, y, out)
+		return
+	}
+	if out.dtype != ops.Float32 {
+		c.roundedProduct(x, y, out)
 		return
 	}
 	x, y = c.real(x), c.real(y)
@@ -126,6 +130,26 @@ func (c *call) product(x, y, out *tensor) {
 	copy(info.OutIdx.Coef, out.stride[:nb])
 	node.MM = info
 	foldBatch(node)
+}
+
+// templated reports whether the template computes a product. One row of half precision with
+// a matrix that is new in every call is added up where it lies: packing would take longer.
+func templated(x, y *tensor) bool {
+	if x.dtype == ops.Float32 {
+		return true
+	}
+	one := len(x.shape) == 1 || sym.Is(x.shape[len(x.shape)-2], 1)
+	fresh := y.line == nil && y.buf.Kind == ir.Input && !y.buf.Param
+	return x.dtype.IsFloat() && x.dtype.Size() == 2 && !(one && fresh)
+}
+
+// roundedProduct is a product of half precision, which is added up in float32 and rounded once.
+func (c *call) roundedProduct(x, y, out *tensor) {
+	sum := &tensor{dtype: ops.Float32, shape: out.shape, stride: ops.ContiguousStrides(out.shape)}
+	sum.buf = c.l.newBuffer(sum.dtype, sum.shape, sum.stride)
+	c.product(x, y, sum)
+	b := c.l.pointwiseNode(out.shape)
+	b.store(out.buf, out.stride, b.load(sum))
 }
 
 // factors are the operands of a product as tensors over the result's shape and

@@ -16,6 +16,8 @@ import (
 type Machine struct {
 	Lanes int   // float32 elements in a vector: 4, 8 or 16
 	Cache int64 // bytes of the last-level cache that are ours; larger outputs are stored past it
+	// BFloatDot says that sums of two products of bfloat16 are an instruction.
+	BFloatDot bool
 }
 
 // Env is what the kernels of a program share.

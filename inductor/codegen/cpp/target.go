@@ -37,6 +37,9 @@ func (t *Target) Packing(p *plan.Plan, n *ir.Node) (*ir.Buffer, plan.ConvForm, i
 		return nil, 0, 0
 	}
 	width := int64(2 * t.Lanes)
+	if mm.B.DType != ops.Float32 { // two numbers in the place of one
+		k = (k + 1) / 2
+	}
 	return mm.B, 0, (cols + width - 1) / width * width * k
 }
 
@@ -205,9 +208,10 @@ func (m *module) pack(k *plan.Packing) *Code {
 // and from column to column.
 func (m *module) packRight(k *plan.Packing, cols, row, col, off sym.Int) *Code {
 	return &Code{Name: k.Name(), Pack: true, Text: fmt.Sprintf(
-		"{ const tc_gemm_args g = {0, %s, %s, 0, {0}, {0}, {0}, 0, 0, %s, %s, 0, (const float *)B[%d] + %s, 0, 0}; R->pack(&g, "+
+		"{ const tc_gemm_args g = {0, %s, %s, 0, {0}, {0}, {0}, 0, 0, %s, %s, 0, %s, 0, 0%s}; R->pack(&g, "+
 			"(float *)B[%d], \"pack_%s\"); }  // for %s",
-		m.sizeText(cols), m.sizeText(k.Node.MM.K), m.sizeText(row), m.sizeText(col), m.plan.Slot(k.Operand), m.sizeText(off),
+		m.sizeText(cols), m.sizeText(k.Node.MM.K), m.sizeText(row), m.sizeText(col),
+		operandText(k.Operand, m.plan.Slot(k.Operand), m.sizeText(off)), m.typeText(k.Operand.DType),
 		m.plan.Slot(k.Buffer), k.Operand.Name, m.plan.Names[k.Group])}
 }
 

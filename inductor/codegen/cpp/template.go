@@ -7,6 +7,7 @@ import (
 	"tcdbg/inductor/ir"
 	"tcdbg/inductor/plan"
 	"tcdbg/inductor/sched"
+	"tcdbg/ops"
 	"tcdbg/ops/sym"
 )
 
@@ -222,16 +223,38 @@ func (e template) describe(n *ir.Node) {
 	}
 	mm := n.MM
 	nb := len(n.Outer) - 2
-	b, packed := fmt.Sprintf("(const float *)B[%d] + %s", e.env.Slot(mm.B), e.size(mm.BIdx.Off)), 0
+	b, packed := operandText(mm.B, e.env.Slot(mm.B), e.size(mm.BIdx.Off)), 0
 	if pack := e.env.Packing; pack != nil {
 		b, packed = fmt.Sprintf("(const float *)B[%d]", e.env.Slot(pack.Buffer)), 1
 	}
-	a := fmt.Sprintf("(const float *)B[%d] + %s", e.env.Slot(mm.A), e.size(mm.AIdx.Off))
-	e.code.Gemm = fmt.Sprintf("{%s, %s, %s, %d, %s, %s, %s, %s, %s, %s, %s, %s, %s, %d, %s}",
+	a := operandText(mm.A, e.env.Slot(mm.A), e.size(mm.AIdx.Off))
+	e.code.Gemm = fmt.Sprintf("{%s, %s, %s, %d, %s, %s, %s, %s, %s, %s, %s, %s, %s, %d, %s%s}",
 		e.size(n.Outer[nb]), e.size(n.Outer[nb+1]), e.size(mm.K), nb,
 		e.four(n.Outer[:nb]), e.four(mm.AIdx.Coef[:nb]), e.four(mm.BIdx.Coef[:nb]),
 		e.size(mm.AIdx.Coef[nb]), e.size(mm.AIdx.Coef[nb+2]), e.size(mm.BIdx.Coef[nb+2]), e.size(mm.BIdx.Coef[nb+1]),
-		a, b, packed, symbolMark)
+		a, b, packed, symbolMark, e.env.Machine.typeText(mm.A.DType))
+}
+
+// operandText is where an operand begins; the runtime's type says what it really holds.
+func operandText(b *ir.Buffer, slot int, off string) string {
+	if b.DType == ops.Float32 {
+		return fmt.Sprintf("(const float *)B[%d] + %s", slot, off)
+	}
+	return fmt.Sprintf("(const float *)((const h1 *)B[%d] + %s)", slot, off)
+}
+
+// typeText is the type of a product's operands after the rest of its description, by the
+// runtime's numbers; float32 is not said.
+func (m Machine) typeText(d ops.DType) string {
+	switch {
+	case d == ops.BFloat16 && m.BFloatDot:
+		return ", .type = 3 /* bfloat16 dot product */"
+	case d == ops.BFloat16:
+		return ", .type = 1 /* bfloat16 in float32 */"
+	case d == ops.Float16:
+		return ", .type = 2 /* float16 in float32 */"
+	}
+	return ""
 }
 
 // four lists sizes as the runtime's four.
