@@ -37,6 +37,9 @@ func ParseBreak(text string) *BreakText {
 	if strings.HasPrefix(text, skipMark) || strings.HasPrefix(text, "Graph break: "+noResume) && strings.Contains(text, "\n"+unsupported) {
 		return parseSkip(text)
 	}
+	if strings.HasPrefix(text, backendMark) {
+		return parseBackend(text)
+	}
 	b := &BreakText{}
 	head, stack := cutStack(CutTraceback(text))
 	b.Stack = ParseStack(stack)
@@ -55,6 +58,7 @@ func ParseBreak(text string) *BreakText {
 		b.Place = b.Stack[n-1]
 	}
 	b.leavePolyfill()
+	b.placeExecuting()
 	return b
 }
 
@@ -75,8 +79,11 @@ func (b *BreakText) leavePolyfill() {
 func isPolyfill(file string) bool { return strings.Contains(file, "torch/_dynamo/polyfills/") }
 
 // Reasonless says whether a message has a stack and no more: a warning on item()
-// prints one, and the break follows in a message of its own.
+// prints one, and the break follows in a message of its own; that on a backend comes after its message.
 func (b *BreakText) Reasonless() bool {
+	if len(b.Blocks) == 1 && strings.HasPrefix(b.Blocks[0].Typ, backendWarning) {
+		return true
+	}
 	return b.Place.Line > 0 && len(b.Blocks) == 1 && b.Blocks[0].Typ == "Graph break:" && b.Blocks[0].Explanation == ""
 }
 

@@ -95,10 +95,11 @@ func AdviseBreak(f *advice.Finding) explain.Fix {
 // tensor as an index and a branch on what was read out fail to compile, and so does what
 // follows torch.autograd.grad (an f-string of a number; with Inductor, a backward that
 // retains the graph), which a break does not. Where one of them is proven to help, a row of the table says so. The hint on tolist()
-// asks for integers, which changes the values of a tensor of floats.
+// asks for integers, which changes the values of a tensor of floats. A break is no answer of fullgraph: where it is set there are none.
 func failedHint(hint string) bool {
 	return strings.Contains(hint, "input tensor to `tolist()`") || strings.Contains(hint, "capture_scalar_outputs") ||
-		strings.Contains(hint, "capture_dynamic_output_shape_ops") || strings.Contains(hint, "trace_autograd_ops")
+		strings.Contains(hint, "capture_dynamic_output_shape_ops") || strings.Contains(hint, "trace_autograd_ops") ||
+		strings.Contains(hint, "Set `fullgraph=False`")
 }
 
 // gatherFacts reads them.
