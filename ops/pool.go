@@ -26,7 +26,8 @@ func poolRows() []*Op {
 			ID: AvgPoolBackward, Name: "_avg_pool_backward", Tags: TagInternal | TagNotMethod,
 			Schema: "(Tensor grad, Tensor self, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, " +
 				"bool count_include_pad, int? divisor_override) -> Tensor",
-			Meta: shapedLike(func(c *Call) TensorArg { return In[AvgPoolBackwardArgs](c).Self }),
+			Meta:      shapedLike(func(c *Call) TensorArg { return In[AvgPoolBackwardArgs](c).Self }),
+			Decompose: tilesBack,
 			// Both derivatives are linear: the way back of a way back is forward.
 			Backward: backOf(func(b B, c *BackwardCall) []Value {
 				a := In[AvgPoolBackwardArgs](c.Call)
@@ -40,8 +41,9 @@ func poolRows() []*Op {
 		},
 		{
 			ID: AdaptiveAvgPoolBackward, Name: "_adaptive_avg_pool_backward", Tags: TagInternal | TagNotMethod,
-			Schema: "(Tensor grad, Tensor self, int dims) -> Tensor",
-			Meta:   shapedLike(func(c *Call) TensorArg { return In[AdaptiveAvgPoolBackwardArgs](c).Self }),
+			Schema:    "(Tensor grad, Tensor self, int dims) -> Tensor",
+			Meta:      shapedLike(func(c *Call) TensorArg { return In[AdaptiveAvgPoolBackwardArgs](c).Self }),
+			Decompose: meansBack,
 			Backward: backOf(func(b B, c *BackwardCall) []Value {
 				a := In[AdaptiveAvgPoolBackwardArgs](c.Call)
 				n, shape := a.Dims.Num(), a.Grad.Meta().Shape

@@ -36,7 +36,8 @@ type Option struct {
 // torch._functorch.config.activation_memory_budget does. At 1, the default, it saves what makes
 // a step fastest: what is cheap to compute again is not saved. Below, it saves at most that part
 // of those bytes, and computes the rest again in the backward pass, at 0 all that is no input; only
-// random numbers are never drawn twice.
+// random numbers are never drawn twice. A backward pass that kw.CaptureBackward has captured is in the graph of
+// its loss, for which nothing is saved: the budget has no effect there, and a note says so.
 //
 // With kw.Mode("reduce-overhead") a call without gradients allocates nothing:
 // each goroutine's results keep their memory, and a later call of the function

@@ -25,6 +25,10 @@ func (t *Tracer) checkBackend(o options) (mode string, err error) {
 	if name := o.backendName(); o.budget < 1 && (name == "eager" || name == "custom") {
 		t.cfg.note(fmt.Sprintf("backend %s ignores activation_memory_budget", name))
 	}
+	if o.budget < 1 && o.backward {
+		t.cfg.note("with capture_backward one graph computes loss and gradients and saves nothing between two: " +
+			"activation_memory_budget is for backward passes that are not captured")
+	}
 	over, err := modes.Check(o.backendName(), o.mode)
 	if over {
 		t.cfg.note(fmt.Sprintf("backend %s ignores mode %q", o.backendName(), o.mode))
