@@ -32,7 +32,10 @@ func TestPoolGradientsAreLoops(t *testing.T) {
 		{name: "one mean", d: ops.Float32, self: []int{2, 17, 7, 7}, grad: []int{2, 17, 1, 1}},
 		{name: "means", d: ops.Float32, self: []int{2, 3, 6, 10}, grad: []int{2, 3, 3, 5}},
 		{name: "unequal means", d: ops.Float32, self: []int{2, 3, 7, 10}, grad: []int{2, 3, 3, 5}, extern: true},
-		{name: "elements left", d: ops.Float32, self: []int{2, 3, 9}, grad: []int{2, 3, 4}, kernel: []int{2}, stride: []int{2}, extern: true},
+		{
+			name: "elements left", d: ops.Float32, self: []int{2, 3, 9}, grad: []int{2, 3, 4}, kernel: []int{2}, stride: []int{2},
+			extern: true,
+		},
 		{name: "overlap", d: ops.Float32, self: []int{2, 3, 9}, grad: []int{2, 3, 4}, kernel: []int{3}, stride: []int{2}, extern: true},
 		{
 			name: "padding", d: ops.Float32, self: []int{2, 3, 8}, grad: []int{2, 3, 2}, kernel: []int{4}, stride: []int{4},
