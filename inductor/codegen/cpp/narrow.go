@@ -44,6 +44,9 @@ func (s speller) stored(x string, d ops.DType) string {
 
 // narrowed rounds or wraps a register as a way through memory would.
 func (s speller) narrowed(x string, d ops.DType) string {
+	if d == ops.BFloat16 { // without leaving the register
+		return fmt.Sprintf("%s(%s)", s.pre.fn("round_bfloat", s.lanes), x)
+	}
 	return s.loaded(s.stored(x, d), d)
 }
 
@@ -80,14 +83,32 @@ var narrowHelpers = sync.OnceValue(func() map[string]helper {
 			one:   `f1 up_bfloat1(h1 x) { return from_f1((i32)((unsigned)x << 16)); }`,
 		},
 		"down_bfloat": {
-			needs: []string{"bits_f", "lt_i", "sel_i", "bc_i"},
-			text:  `h$ down_bfloat$(f$ x) { ` + downBfloat + ` return __builtin_convertvector(r, h$); }`,
-			one:   `h1 down_bfloat1(f1 x) { ` + strings.ReplaceAll(downBfloat, "$", "1") + ` return (h1)r; }`,
+			needs: []string{"round_bfloat", "cut_bfloat"},
+			text:  `h$ down_bfloat$(f$ x) { return cut_bfloat$(round_bfloat$(x)); }`,
+		},
+		"cut_bfloat": { // of what is rounded
+			needs: []string{"bits_f"},
+			text:  `h$ cut_bfloat$(f$ x) { return __builtin_convertvector(bits_f$(x) >> 16, h$); }`,
+			one:   `h1 cut_bfloat1(f1 x) { return (h1)(bits_f1(x) >> 16); }`,
+		},
+		"round_bfloat": {
+			needs: []string{"bits_f", "from_f", "ne_f", "sel_i", "bc_i"},
+			text: `f$ round_bfloat$(f$ x) {
+#if defined(__AVX512F__) && !defined(__clang__) && $ == 16
+  i$ b = bits_f$(x), r = (b + (0x7fff + ((b >> 16) & 1))) & -0x10000;
+  return __builtin_ia32_fixupimmps512_mask(from_f$(r), x, bc_i$(0x22), 0, -1, 4); // NaN stays what it is
+#else
+  ` + roundBfloat + `
+#endif
+}`,
+			one: `f1 round_bfloat1(f1 x) { ` + strings.ReplaceAll(roundBfloat, "$", "1") + ` }`,
 		},
 		"up_half": {
 			needs: []string{"from_f", "bits_f", "lt_i", "bc_i"},
 			text: `f$ up_half$(h$ x) {
-#if defined(__F16C__) && defined(__AVX__) && !defined(__clang__) && $ == 8
+#if defined(__AVX512F__) && !defined(__clang__) && $ == 16
+  return __builtin_ia32_vcvtph2ps512_mask((short __attribute__((vector_size(32))))x, (f$){0}, -1, 4);
+#elif defined(__F16C__) && defined(__AVX__) && !defined(__clang__) && $ == 8
   return __builtin_ia32_vcvtph2ps256((short __attribute__((vector_size(16))))x);
 #else
   i$ b = __builtin_convertvector(x, i$); ` + upHalf + `
@@ -98,7 +119,9 @@ var narrowHelpers = sync.OnceValue(func() map[string]helper {
 		"down_half": {
 			needs: []string{"from_f", "bits_f", "lt_i", "sel_i", "bc_i"},
 			text: `h$ down_half$(f$ x) {
-#if defined(__F16C__) && defined(__AVX__) && !defined(__clang__) && $ == 8
+#if defined(__AVX512F__) && !defined(__clang__) && $ == 16
+  return (h$)__builtin_ia32_vcvtps2ph512_mask(x, 0, (short __attribute__((vector_size(32)))){0}, -1);
+#elif defined(__F16C__) && defined(__AVX__) && !defined(__clang__) && $ == 8
   return (h$)__builtin_ia32_vcvtps2ph256(x, 0);
 #else
   ` + downHalf + ` return __builtin_convertvector(r, h$);
@@ -124,7 +147,8 @@ const downHalf = `i$ b = bits_f$(x), a = b & 0x7fffffff;
   r = sel_i$(lt_i$(a, bc_i$(0x47800000)), r, bc_i$(0x7c00));
   r = sel_i$(lt_i$(bc_i$(0x7f800000), a), bc_i$(0x7e00), r) | ((b >> 16) & 0x8000);`
 
-// downBfloat rounds to the nearest, ties to even.
-const downBfloat = `i$ b = bits_f$(x), a = b & 0x7fffffff;
-  i$ r = (a + 0x7fff + ((a >> 16) & 1)) >> 16;
-  r = sel_i$(lt_i$(bc_i$(0x7f800000), a), bc_i$(0x7fc0), r) | ((b >> 16) & 0x8000);`
+// roundBfloat rounds to the nearest, ties to even; the sign takes no part in it. NaN gets the
+// digits that eager mode gives it.
+const roundBfloat = `i$ b = bits_f$(x);
+  i$ r = (b + (0x7fff + ((b >> 16) & 1))) & -0x10000;
+  return from_f$(sel_i$(ne_f$(x, x), (b & (-0x7fffffff - 1)) | 0x7fc00000, r));`

@@ -232,13 +232,22 @@ func (e *emitter) storeValue(i int, v *ir.Value, lanes int, inner bool) {
 		x = name
 	}
 	d := v.Buf.DType
-	kept := e.as(lanes).stored(x, d)
-	if ir.Narrow(d) { // readers in this iteration see what memory would hold
+	var kept string
+	switch {
+	case d == ops.BFloat16: // as below, without a way through fewer bits and back
+		name := fmt.Sprintf("n%d_%d%s", i, v.Args[0], e.copies)
+		e.p("const %s %s = %s;", regType(d, lanes), name, e.as(lanes).narrowed(x, d))
+		x = name
+		kept = fmt.Sprintf("%s(%s)", e.pre.fn("cut_bfloat", lanes), x)
+	case ir.Narrow(d): // readers in this iteration see what memory would hold
+		kept = e.as(lanes).stored(x, d)
 		name := fmt.Sprintf("n%d_%d%s", i, v.Args[0], e.copies)
 		e.p("const %s%d m%s = %s;", memLetter(d), lanes, name, kept)
 		kept = "m" + name
 		e.p("const %s %s = %s;", regType(d, lanes), name, e.as(lanes).loaded(kept, d))
 		x = name
+	default:
+		kept = e.as(lanes).stored(x, d)
 	}
 	if _, several := e.regs[v.Buf]; !several {
 		e.regs[v.Buf] = regVal{operand{x, lanes}, inner}
