@@ -87,6 +87,8 @@ var OldReasons = []WordsOfCode{
 	{"generic_jump", breaks.DataDependentBranching},
 	{"data dependent jump", breaks.DataDependentBranching},
 	{"Data-dependent jump", breaks.DataDependentBranching},
+	{"Dynamic control flow is not supported at the moment", breaks.DataDependentBranching},
+	{"unsupported operator: ", "GB0090"},
 	{"Tensor.item", breaks.TensorItem},
 	{"Tensor.tolist", breaks.TensorToList},
 	{"Input tensor for tolist", breaks.TensorToList},

@@ -105,11 +105,20 @@ func (fr *Frame) Place() logs.Pos {
 }
 
 // Line is the line of the program that breaks the graph: of a break within torch or the standard library,
-// as within the wrapper that a default device puts around torch's functions, the line that calls it. Where no
-// line of the program is known, it is the place of the break.
+// as within the wrapper that a default device puts around torch's functions, the line that calls it; of one in a module
+// of torch's whose callers the message leaves out, the line that calls the compiled function. Where no line of the program is
+// known, it is the place of the break.
 func (b *Break) Line() logs.Pos {
-	if p, ok := UserLine(b.Stack); ok && FrameworkFile(b.Pos.File) {
+	if !FrameworkFile(b.Pos.File) {
+		return b.Pos
+	}
+	if p, ok := UserLine(b.Stack); ok {
 		return p
+	}
+	if b.Compile != nil && b.Compile.Frame != nil {
+		if p := b.Compile.Frame.Place(); p.File != "" && !FrameworkFile(p.File) {
+			return p
+		}
 	}
 	return b.Pos
 }

@@ -90,4 +90,10 @@ func TestProfileNamesTheProgramsLine(t *testing.T) {
 	if b.Line() != wrapper {
 		t.Errorf("%v", b.Line())
 	}
+	// Of a module of torch's, as of DistributedDataParallel, PyTorch 2.6 tells torch's own frames alone.
+	called := &Compile{Stack: []logs.Pos{line}, Frame: &Frame{Name: "inner", Pos: wrapper}}
+	called.Frame.Compiles = []*Compile{called}
+	if b.Compile = called; b.Line() != line {
+		t.Errorf("%v", b.Line())
+	}
 }

@@ -66,6 +66,12 @@ func TestOldReasons(t *testing.T) {
 			breaks.SkippedFunction,
 			"call to a skipped function",
 		},
+		"Unsupported: Dynamic control flow is not supported at the moment. Please use functorch": {
+			breaks.DataDependentBranching, "branch on a tensor's value",
+		},
+		"unsupported operator: mylib2.raw.default (see https://docs.google.com/document/d/1 for how to fix)": {
+			"GB0090", "Operator does not support running with fake tensors",
+		},
 		"call_method NNModuleVariable() eval [] {}": {breaks.UnsupportedMethod, "unsupported method"},
 		"a new one, with hasattr () within, of <object at 0x7f99cc3de970> here": {
 			"",
