@@ -99,3 +99,53 @@ func main() {
 		}
 	}
 }
+
+// TestReplacedGradientsGoBackAtOnce: the graph of a step that forgets gradients first need not run
+// beside those of the last step; what the program has of them stays.
+func TestReplacedGradientsGoBackAtOnce(t *testing.T) {
+	const text = `
+func main() {
+	w := torch.Arange(1 << 20).Reshape(1024, 1024).Sin().RequiresGrad_()
+	opt := optim.NewSGD([]*torch.Tensor{w}, kw.Lr(0.5))
+	x := torch.Ones(1024, 4)
+	step := torch.Compile(func() {
+		opt.ZeroGrad()
+		w.Matmul(x).Tanh().Sum().Backward()
+		opt.Step()
+	}, kw.CaptureBackward(true))
+	step()
+	step()
+	before := torch.Memory().Live
+	for range 8 {
+		step()
+	}
+	fmt.Println((torch.Memory().Live - before) >> 20)
+	reader := torch.Compile(func() *torch.Tensor { return w.Grad().Reshape(-1) })
+	var kept, sums []*torch.Tensor
+	for i := range 6 {
+		step()
+		if i%2 == 0 {
+			kept = append(kept, w.Grad())
+		} else {
+			kept = append(kept, reader())
+		}
+		sums = append(sums, kept[i].Sum())
+	}
+	for i, g := range kept {
+		fmt.Println(g.Sum().Item() == sums[i].Item(), g.Numel())
+	}
+}`
+	prog, err := loadText(t, progfuzz.ModelPrelude+text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range differentials(t) {
+		if w.backend != "inductor" {
+			continue // others make tensors that the collector finds
+		}
+		got, _, stderr := runLogged(prog, NewSet(w.cfg), w.backend, &codeSink{})
+		if want := "0\n" + strings.Repeat("true 1048576\n", 6); got != want {
+			t.Errorf("under %s: MB more after eight steps, then what is kept:\n%s\n%s", w.name, got, stderr)
+		}
+	}
+}

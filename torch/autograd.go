@@ -41,7 +41,10 @@ func (t *Tensor) RequiresGrad_(on ...bool) *Tensor {
 }
 
 // Grad is the gradient that Backward has accumulated; nil before.
-func (t *Tensor) Grad() *Tensor { return t.grad }
+func (t *Tensor) Grad() *Tensor {
+	Seen(t.grad)
+	return t.grad
+}
 
 // SetGrad replaces the accumulated gradient by one of t's shape and dtype; nil clears it.
 func (t *Tensor) SetGrad(g *Tensor) {

@@ -141,6 +141,31 @@ func Release(t *Tensor) {
 	}
 }
 
+// OwnGrad notes of a result of FromFresh that has become the gradient of a leaf that nothing else
+// refers to it. It is true until Grad hands the gradient out, or compiled code reads it (Seen).
+func OwnGrad(t *Tensor) {
+	if t.fresh && t.fn == nil {
+		t.unseen.Store(true)
+	}
+}
+
+// Seen notes that something else than its leaf may refer to the gradient t, or nil.
+func Seen(t *Tensor) {
+	if t != nil && t.unseen.Load() {
+		t.unseen.Store(false)
+	}
+}
+
+// DropGrad clears the gradient at a place (GradPlace) and gives its memory back where nothing else
+// refers to it; else the collector does that.
+func DropGrad(place **Tensor) {
+	t := *place
+	*place = nil
+	if t != nil && t.unseen.Load() {
+		Release(t)
+	}
+}
+
 // Renew makes t what FromStorage(st, d, shape, stride, offset) would return: the
 // result of another run in the same memory, whose old content is gone.
 func Renew(t *Tensor, st *Storage, d DType, shape, stride []int, offset int) {

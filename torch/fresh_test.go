@@ -92,3 +92,31 @@ func TestReleaseOfSaved(t *testing.T) {
 		}
 	}
 }
+
+// TestDropGrad: the memory of a gradient goes back with it where nobody else has seen it.
+func TestDropGrad(t *testing.T) {
+	for name, c := range map[string]struct {
+		look func(w *torch.Tensor)
+		gone bool
+	}{
+		"nobody":        {func(*torch.Tensor) {}, true},
+		"the program":   {func(w *torch.Tensor) { w.Grad() }, false},
+		"compiled code": {func(w *torch.Tensor) { torch.Seen(*w.GradPlace()) }, false},
+	} {
+		w := torch.Ones(5000).RequiresGrad_(true)
+		g := torch.FromFresh(torch.NewStorage(4*5000), torch.Float32, []int{5000}, []int{1}, 0)
+		*w.GradPlace() = g
+		torch.OwnGrad(g)
+		c.look(w)
+		torch.DropGrad(w.GradPlace())
+		if gone := len(g.Storage().Bytes()) == 0; gone != c.gone || *w.GradPlace() != nil {
+			t.Errorf("%s: memory gone %v, want %v", name, gone, c.gone)
+		}
+	}
+	shared := torch.Ones(5000)
+	torch.OwnGrad(shared) // not fresh: others may have it
+	torch.DropGrad(&[]*torch.Tensor{shared}[0])
+	if len(shared.Storage().Bytes()) == 0 {
+		t.Error("the memory of a tensor that is not fresh is gone")
+	}
+}

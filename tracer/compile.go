@@ -108,6 +108,9 @@ func (c *Compiled) build(tr *eval.Trace, entry *replay.Entry, rec *recorder) err
 	if entry.Graph.Untaped { // its outputs are gradients, which a program may keep for longer than two calls
 		plan = nil
 	}
+	if c.opts.backend != nil || c.t.cfg.Wrap != nil { // who may keep what the graph returns
+		entry.OwnGrads = nil
+	}
 	entry.Run, entry.Plan = c.t.watchRuns(entry, run, plan)
 	return nil
 }

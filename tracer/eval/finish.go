@@ -53,6 +53,7 @@ func (tr *Trace) finish(s *stop) *replay.Entry {
 	rs.closeGraph(entry)
 	entry.Guards = tr.Guards.List
 	entry.Objects, entry.Closures, entry.Maps = rs.objects, rs.specs, rs.mapped
+	rs.ownGrads(entry)
 	entry.Sources = len(tr.src.All)
 	return entry
 }

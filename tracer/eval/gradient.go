@@ -3,6 +3,7 @@ package eval
 import (
 	"unsafe"
 
+	"tcdbg/torch"
 	"tcdbg/tracer/breaks"
 	"tcdbg/tracer/replay"
 	"tcdbg/tracer/value"
@@ -61,7 +62,40 @@ func calledName(in *ssa.Call) string { return in.Call.StaticCallee().String() }
 type gradPlaces struct {
 	of      []*value.Source
 	seen    map[*value.Source]bool
+	read    map[unsafe.Pointer]*value.Source // those whose gradient on entry the trace has read, by where it is
 	written bool
+}
+
+// readGrad records that the trace reads the gradient that is at a place on entry.
+func (hp *heap) readGrad(place unsafe.Pointer, loc *value.Source) {
+	if loc.Kind != value.Grad {
+		return
+	}
+	torch.Seen(*(**torch.Tensor)(place))
+	if hp.grads.read == nil {
+		hp.grads.read = map[unsafe.Pointer]*value.Source{}
+	}
+	hp.grads.read[place] = loc
+}
+
+// ownGrads finds the gradients that a call reads, those that it replaces unread, which are let go
+// before the graph computes the new ones, and those that it makes and hands to nobody else.
+func (rs *reconstructor) ownGrads(entry *replay.Entry) {
+	tr := rs.tr
+	for _, loc := range tr.grads.read {
+		entry.ReadGrads = append(entry.ReadGrads, loc)
+	}
+	for i, w := range entry.Writes {
+		if w.Loc.Kind != value.Grad {
+			continue
+		}
+		if tr.grads.read[tr.Entry.At(w.Loc)] == nil {
+			entry.Replaced = append(entry.Replaced, w.Loc)
+		}
+		if o, ok := w.From.(replay.Output); ok && rs.handed[o.I] == 1 {
+			entry.OwnGrads = append(entry.OwnGrads, i)
+		}
+	}
 }
 
 // touchGrad records that the gradient of the tensor at s was accessed.

@@ -157,6 +157,7 @@ func (hp *heap) loadEntry(t types.Type, from, dst unsafe.Pointer, loc *value.Sou
 	hp.functions.recordEntryRead(t, from, loc)
 	hp.touch(loc, false)
 	if len(hp.mem.writes) == 0 || value.IsBlock(t) && !hp.mem.changed(from, hp.frames.In.Rep(t).Size()) {
+		hp.readGrad(from, loc)
 		return hp.frames.src.Track(loc)
 	}
 	notLarge(t, "a copy of a changed part of")
@@ -164,6 +165,7 @@ func (hp *heap) loadEntry(t types.Type, from, dst unsafe.Pointer, loc *value.Sou
 	if at == nil {
 		w := hp.mem.writes[uintptr(from)]
 		if w == nil {
+			hp.readGrad(from, loc)
 			return hp.frames.src.Track(loc)
 		}
 		hp.frames.In.Copy(t, dst, w.val)

@@ -19,6 +19,7 @@ type reconstructor struct {
 	tr      *Trace
 	outs    map[*torch.Tensor]int
 	order   []*torch.Tensor
+	handed  map[int]int // of each output, how many places get it
 	objs    map[*span]int
 	objects []*replay.Object
 	clos    map[*host.Closure]int
@@ -30,7 +31,7 @@ type reconstructor struct {
 
 func newReconstructor(tr *Trace) *reconstructor {
 	return &reconstructor{
-		tr: tr, outs: map[*torch.Tensor]int{}, objs: map[*span]int{},
+		tr: tr, outs: map[*torch.Tensor]int{}, handed: map[int]int{}, objs: map[*span]int{},
 		clos: map[*host.Closure]int{}, maps: map[uintptr]int{}, errs: map[*value.FreshError]*replay.ErrorSpec{},
 	}
 }
@@ -98,6 +99,7 @@ func (rs *reconstructor) tensor(t types.Type, p unsafe.Pointer, n *value.Tracked
 		rs.outs[x] = i
 		rs.order = append(rs.order, x)
 	}
+	rs.handed[i]++
 	return replay.Output{I: i}
 }
 

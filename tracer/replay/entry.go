@@ -59,6 +59,11 @@ type Entry struct {
 	Freed   []int             // outputs of the graph whose history a backward pass in it has freed
 	Passes  [][]*value.Source // the leaves that each backward pass in the graph gives gradients
 	Results []Result          // of the compiled function, when the cache entry returns
+
+	ReadGrads []*value.Source // gradients that were there on entry and are read
+	Replaced  []*value.Source // those that are replaced unread: the graph need not run beside them
+	OwnGrads  []int           // Writes of gradients that the entry hands to nobody else
+
 	Break   *Break            // else where it breaks
 	Watched []Watched
 	Kept    int     // region frames that stay
@@ -125,6 +130,7 @@ func (e *Entry) Values(a *guard.Addresses, in []torch.Value) []torch.Value {
 // whether the compiled function has returned.
 func (e *Entry) Execute(th *host.Thread, frames []*host.Frame, a *guard.Addresses, tu *Turns) (returned bool) {
 	m := e.takeMaker(th.In, a)
+	e.dropGrads(a)
 	switch {
 	case e.Run == nil:
 	case tu == nil: // a backend of the user may keep the list
@@ -155,6 +161,17 @@ func (e *Entry) Execute(th *host.Thread, frames []*host.Frame, a *guard.Addresse
 	return false
 }
 
+// dropGrads lets go of gradients that the call replaces unread, as ZeroGrad does in eager mode:
+// their memory is that of the new ones.
+func (e *Entry) dropGrads(a *guard.Addresses) {
+	for _, s := range e.ReadGrads {
+		torch.Seen(*(**torch.Tensor)(a.At(s)))
+	}
+	for _, s := range e.Replaced {
+		torch.DropGrad((**torch.Tensor)(a.At(s)))
+	}
+}
+
 // free marks the outputs through which a backward pass has gone already.
 func (e *Entry) free(outs []torch.Value) {
 	for _, i := range e.Freed {
@@ -182,6 +199,9 @@ func (e *Entry) pending(m *run) []unsafe.Pointer {
 func (e *Entry) commit(th *host.Thread, a *guard.Addresses, pending []unsafe.Pointer) {
 	for i, w := range e.Writes {
 		th.In.Copy(w.Type, a.At(w.Loc), pending[i])
+	}
+	for _, i := range e.OwnGrads {
+		torch.OwnGrad(*(**torch.Tensor)(a.At(e.Writes[i].Loc)))
 	}
 	for i, w := range e.Stores {
 		rt := th.In.Rep(w.Src.Type)

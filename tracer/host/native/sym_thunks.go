@@ -103,6 +103,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*uint64)(r) = f()
 		}
+	case func(**p_tcdbg_torch.Tensor):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f(*(***p_tcdbg_torch.Tensor)(a[0]))
+		}
 	case func(*p_bytes.Buffer):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			f(*(**p_bytes.Buffer)(a[0]))
