@@ -64,7 +64,7 @@ type Entry struct {
 	Replaced  []*value.Source // those that are replaced unread: the graph need not run beside them
 	OwnGrads  []int           // Writes of gradients that the entry hands to nobody else
 
-	Break   *Break            // else where it breaks
+	Break   *Break // else where it breaks
 	Watched []Watched
 	Kept    int     // region frames that stay
 	Frames  []Frame // all frames after the cache entry, lowest first
