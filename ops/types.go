@@ -464,3 +464,104 @@ func eachTensor(args []Arg, f func(m *TensorMeta, i int)) {
 		visit(a)
 	}
 }
+
+// What operators compute in under autocast on the CPU, as PyTorch's tables for it say: products in the
+// type of half precision that was asked for; sums that are long or lose digits, such as losses, in
+// float32; lists of tensors in the widest type among them. What is in no table takes its arguments
+// as they come.
+
+// autocastRule is what happens to an operator's tensors.
+type autocastRule uint8
+
+const (
+	lowerPrecision autocastRule = iota + 1
+	singlePrecision
+	widestPrecision
+)
+
+// autocastRules holds compound operators, too, of products alone: PyTorch takes them apart first.
+var autocastRules = func() map[ID]autocastRule {
+	rules := map[ID]autocastRule{}
+	for rule, ids := range map[autocastRule][]ID{
+		lowerPrecision: {
+			Mm, Bmm, Matmul, Linear, Addmm, Addbmm, Baddbmm, Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d,
+			Prelu, Sdpa, Einsum, LinalgMultiDot, LinalgVecdot,
+		},
+		singlePrecision: {
+			Prod, MseLoss, L1Loss, SmoothL1Loss, HuberLoss, NllLoss, Bce, BceWithLogits, KlDiv, PoissonNllLoss, CosineEmbeddingLoss,
+			HingeEmbeddingLoss, MarginRankingLoss, TripletMarginLoss, SoftMarginLoss, MultiMarginLoss, MultilabelMarginLoss, CtcLoss,
+			CrossEntropy, Cdist, Trace, Quantile, Nanquantile, Inverse, Cholesky, CholeskyInverse, CholeskySolve, Pinverse,
+			LinalgInv, LinalgCholesky, LinalgSolve, LinalgSvd, LinalgSvdvals, LinalgQr, AvgPool3d, MaxPool3d, AdaptiveAvgPool3d, GridSample,
+		},
+		widestPrecision: {Cat, Stack, Hstack, Vstack, Dstack, IndexCopy},
+	} {
+		for _, id := range ids {
+			rules[id] = rule
+		}
+	}
+	return rules
+}()
+
+// Autocast gives the bound arguments of a call the types that autocast to a type of half precision
+// wants: cast makes one tensor another. Only floating-point tensors on the CPU take part, float64
+// not.
+func Autocast(op *Op, args []Arg, to DType, cast func(v Value, d DType) Value) []Arg {
+	rule := autocastRules[op.ID]
+	if rule == 0 {
+		return args
+	}
+	switch rule {
+	case singlePrecision:
+		to = Float32
+	case widestPrecision:
+		to = widest(args, to)
+	}
+	one := func(a Arg) Arg {
+		if m := autocastable(a); m != nil && m.DType != to {
+			return cast(a.(Value), to)
+		}
+		return a
+	}
+	out := make([]Arg, len(args))
+	for i, a := range args {
+		list, ok := a.([]Value)
+		if !ok {
+			out[i] = one(a)
+			continue
+		}
+		values := make([]Value, len(list))
+		for k, v := range list {
+			if values[k] = v; v != nil {
+				values[k] = one(v).(Value)
+			}
+		}
+		out[i] = values
+	}
+	return out
+}
+
+// widest is float32 where a tensor is, else low.
+func widest(args []Arg, low DType) DType {
+	for _, a := range args {
+		list, ok := a.([]Value)
+		if !ok {
+			list = []Value{nil}
+			list[0], _ = a.(Value)
+		}
+		for _, v := range list {
+			if m := autocastable(v); m != nil && m.DType == Float32 {
+				return Float32
+			}
+		}
+	}
+	return low
+}
+
+// autocastable is what is known of a tensor that takes part; nil for all else.
+func autocastable(a Arg) *TensorMeta {
+	m := MetaOf(a)
+	if m == nil || !m.DType.IsFloat() || m.DType == Float64 || m.Device != CPU {
+		return nil
+	}
+	return m
+}

@@ -33,8 +33,10 @@ func Op(name string, args ...any) []Value {
 	return callBound(ops.OverInput(row, bind(row, pos, kw)))
 }
 
-// callBound is Call of a row.
-func callBound(row *ops.Op, args []ops.Arg) []Value { return call(row, args, GradEnabled()) }
+// callBound is Call of a row, by a user: under Autocast its tensors are cast.
+func callBound(row *ops.Op, args []ops.Arg) []Value {
+	return call(row, autocasted(row, args), GradEnabled())
+}
 
 // call is Call with the tape on or off: operators that an operator is made of
 // must not depend on the gradient mode.

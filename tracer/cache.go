@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tcdbg/logs"
+	"tcdbg/torch"
 	"tcdbg/tracer/eval"
 	"tcdbg/tracer/guard"
 	"tcdbg/tracer/host"
@@ -72,12 +73,16 @@ func (fc *frameCache) findTimed(in *host.Interp, frames []*host.Frame, call int6
 // cacheAt finds the entries for the place where the frames are.
 func (c *Compiled) cacheAt(frames []*host.Frame, last *replay.Entry) *frameCache {
 	resumed := last != nil
-	if !resumed {
+	cast, under := torch.AutocastType() // each type has entries of its own: no guard tests it
+	if !resumed && !under {
 		if fc := c.entry.Load(); fc != nil {
 			return fc
 		}
 	}
 	key := placeKey(frames)
+	if under {
+		key += cast.Name()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if fc := c.cache[key]; fc != nil {
@@ -96,9 +101,12 @@ func (c *Compiled) cacheAt(frames []*host.Frame, last *replay.Entry) *frameCache
 			fc.parent = entry.id
 		}
 	}
+	if under {
+		fc.name += " under autocast to " + cast.Name()
+	}
 	c.cache[key] = fc
 	c.t.register(fc)
-	if !resumed {
+	if !resumed && !under {
 		c.entry.Store(fc)
 	}
 	return fc

@@ -44,6 +44,7 @@ var intrinsics = map[string]intrinsic{
 	torchPath + "NewTensor":   {eval: done(newTensor)},
 
 	torchPath + "NoGrad":         {eval: done(inlineNoGrad), starts: true},
+	torchPath + "Autocast":       {eval: done(inlineAutocast), starts: true},
 	torchPath + "GradEnabled":    {eval: done(gradEnabled)},
 	compilerPath + "IsCompiling": {eval: done(isCompiling)},
 	compilerPath + "GraphBreak":  {eval: refused(breaks.GraphBreakCall, "compiler.GraphBreak()")},

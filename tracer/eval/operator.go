@@ -94,7 +94,7 @@ func (tr *Trace) operator(in *ssa.Call, args []ssa.Value, b torch.Binding) {
 		kind = graph.CallFunction
 	}
 	build := &graph.Builder{G: tr.Graph, Stack: tr.stack(), NoGrad: tr.underNoGrad()}
-	node, err := build.Call(row, bound, kind)
+	node, err := build.Call(row, autocasted(tr, in, row, bound, build), kind)
 	if err != nil {
 		tr.refuseOperator(row, err)
 	}

@@ -36,7 +36,9 @@ type shadow struct {
 	tracked  map[ssa.Value]*value.Tracked
 	assigned map[ssa.Value]bool // written by the trace
 	free     []*value.Tracked   // of the closure's bound variables, pushed frames only
-	noGrad   ssa.Instruction    // the call of torch.NoGrad whose body this is
+	mode     ssa.Instruction    // the call of torch.NoGrad or torch.Autocast whose body this is
+	noGrad   bool               // of torch.NoGrad
+	autocast *ops.DType         // of torch.Autocast
 	apply    ssa.Instruction    // the call of autograd.Apply that this is
 	backward bool               // what calls the Backward of that
 }

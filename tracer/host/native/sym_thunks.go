@@ -31,6 +31,14 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			f()
 		}
+	case func() (p_tcdbg_torch.DType, bool):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			t := (*struct {
+				r0 p_tcdbg_torch.DType
+				r1 bool
+			})(r)
+			t.r0, t.r1 = f()
+		}
 	case func() (p_tcdbg_torch.Traffic, bool):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			t := (*struct {
@@ -2417,6 +2425,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			f(*(*p_tcdbg_ops.ID)(a[0]), *(*[]p_tcdbg_ops.Arg)(a[1]), *(*[]*p_tcdbg_torch.Tensor)(a[2]))
 		}
+	case func(p_tcdbg_torch.DType):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f(*(*p_tcdbg_torch.DType)(a[0]))
+		}
 	case func(p_tcdbg_torch.DType) bool:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*bool)(r) = f(*(*p_tcdbg_torch.DType)(a[0]))
@@ -2432,6 +2444,10 @@ func Thunk(f any) rt.Thunk {
 	case func(p_tcdbg_torch.DType) p_tcdbg_torch.Option:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*p_tcdbg_torch.Option)(r) = f(*(*p_tcdbg_torch.DType)(a[0]))
+		}
+	case func(p_tcdbg_torch.DType, func()):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f(*(*p_tcdbg_torch.DType)(a[0]), *(*func())(a[1]))
 		}
 	case func(p_tcdbg_torch.ExplainOutput, string) *p_tcdbg_torch.ExplainOutput:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
