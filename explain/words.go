@@ -68,10 +68,18 @@ func Count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
-	if stem, ok := strings.CutSuffix(what, "try"); ok {
-		return fmt.Sprintf("%d %stries", n, stem)
+	return fmt.Sprintf("%d %s", n, plural(what))
+}
+
+// plural is a noun of many: entries, patches, processes, graphs.
+func plural(noun string) string {
+	if stem, ok := strings.CutSuffix(noun, "try"); ok {
+		return stem + "tries"
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	if strings.HasSuffix(noun, "s") || strings.HasSuffix(noun, "ch") {
+		return noun + "es"
+	}
+	return noun + "s"
 }
 
 // ClipText is s in one line of at most n characters.

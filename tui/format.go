@@ -195,9 +195,4 @@ func padded(cols ...any) string {
 }
 
 // count is "1 graph", "2 graphs".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
+func count(n int, noun string) string { return explain.Count(n, noun) }
