@@ -1,6 +1,7 @@
 """The engines that take turns: ours behind a pipe, PyTorch's, ONNX Runtime's and OpenVINO's."""
 
 import contextlib
+import copy
 import importlib.util
 import io
 import os
@@ -64,22 +65,32 @@ def calls_of(run, calls):
     return [timed(run)[1] for _ in range(calls)]
 
 
-def torch_engine(module, inputs, optimizer, mode):
+def under_autocast(run):
+    import torch
+
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        return run()
+
+
+def torch_engine(workload, module, inputs, mode):
     """A call of the module, or a step of its training, compiled in a mode, and the milliseconds of the first."""
     import torch
 
-    call = step_of(module, inputs, optimizer) if optimizer else lambda: module(*inputs)
+    call = step_of(module, inputs, workload.optimizer) if workload.optimizer else lambda: module(*inputs)
+    around = lambda run: run
+    if workload.half == "autocast":
+        around = lambda run: lambda: under_autocast(run)
     if mode == "eager":
-        call()
-        return call, None
+        around(call)()
+        return around(call), None
     torch._dynamo.reset()
     freezing = mode == "freezing"
     with torch._inductor.config.patch(freezing=True) if freezing else contextlib.nullcontext():
-        if optimizer:
+        if workload.optimizer:
             run = torch.compile(call, mode=mode)
         else:
             compiled = torch.compile(module) if freezing else torch.compile(module, mode=mode)
-            run = lambda: compiled(*inputs)
+            run = around(lambda: compiled(*inputs))
         return run, timed(run)[1]
 
 
@@ -108,10 +119,10 @@ def onnxruntime_engine(path, inputs, threads):
     return timed(load)
 
 
-def openvino_engine(path, inputs, threads):
+def openvino_engine(path, inputs, threads, precision):
     import openvino
 
-    hints = {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"}
+    hints = {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": precision}
 
     def load():
         core = openvino.Core()
@@ -137,9 +148,15 @@ def peers_of(workload, module, inputs, modes, threads):
             if took is not None:
                 first[name] = took
 
+    mine, given = module, inputs
+    if workload.half == "weights":
+        import torch
+
+        mine = copy.deepcopy(module).to(torch.bfloat16)
+        given = tuple(x.to(torch.bfloat16) if x.is_floating_point() else x for x in inputs)
     for mode in ["eager", *modes]:
         if not (workload.optimizer and mode == "freezing"):  # which is for inference
-            add(mode, lambda mode=mode: torch_engine(module, inputs, workload.optimizer, mode))
+            add(mode, lambda mode=mode: torch_engine(workload, mine, given, mode))
     if workload.optimizer or not have("onnx", "onnxscript"):
         return runs, first
     with tempfile.TemporaryDirectory() as folder:
@@ -148,8 +165,10 @@ def peers_of(workload, module, inputs, modes, threads):
         except Exception as e:
             say(f"{workload.title}: no export to ONNX: {type(e).__name__}: {str(e).splitlines()[0]}")
             return runs, first
-        if have("onnxruntime"):
+        if workload.half:
+            say(f"{workload.title}: ONNX Runtime computes float32 on the CPU and is left out")
+        elif have("onnxruntime"):
             add("ONNX Runtime", lambda: onnxruntime_engine(path, inputs, threads))
         if have("openvino"):
-            add("OpenVINO", lambda: openvino_engine(path, inputs, threads))
+            add("OpenVINO", lambda: openvino_engine(path, inputs, threads, "bf16" if workload.half else "f32"))
     return runs, first

@@ -13,11 +13,13 @@ STATES = {"SGD": 1, "Adam": 2, "AdamW": 2}  # tensors that the optimizer keeps o
 
 @dataclass
 class Machine:
-    """GFLOP/s of multiply-adds on registers, GB/s read, GB/s read and written, on so many threads."""
+    """GFLOP/s of multiply-adds on registers, GB/s read, GB/s read and written, on so many threads; GFLOP/s
+    of bfloat16's dot product, 0 where the processor has none."""
 
     flops: float
     read: float
     copy: float
+    dots: float
 
 
 def measure(threads):
@@ -45,12 +47,16 @@ def work_of(workload, module, inputs):
         if workload.optimizer:
             out.sum().backward()
     module.zero_grad()
+    if workload.half:  # what is read is half as much, however the weights are given
+        size = lambda x: x.numel() * (2 if x.is_floating_point() else x.element_size())
+        return counter.get_total_flops(), sum(size(x) for x in (*module.parameters(), *inputs, out))
     weights = sum(p.numel() * p.element_size() for p in module.parameters())
     if workload.optimizer:
         return counter.get_total_flops(), weights * (2 * (1 + STATES[workload.optimizer]) + 2)
     return counter.get_total_flops(), weights + sum(x.numel() * x.element_size() for x in (*inputs, out))
 
 
-def least_ms(machine, flops, moved, training):
+def least_ms(machine, flops, moved, workload):
     """Whichever takes longer."""
-    return max(flops / machine.flops, moved / (machine.copy if training else max(machine.read, machine.copy))) / 1e6
+    training, rate = bool(workload.optimizer), machine.dots if workload.half and machine.dots else machine.flops
+    return max(flops / rate, moved / (machine.copy if training else max(machine.read, machine.copy))) / 1e6

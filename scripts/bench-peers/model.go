@@ -63,6 +63,21 @@ func layerNorm(x, w, b *torch.Tensor) *torch.Tensor {
 // whole has the steps of training captured in one graph each.
 var whole bool
 
+// autocast is inference under torch.Autocast to bfloat16.
+func autocast(m Module, x *torch.Tensor) func() {
+	call := inference(m, x)
+	return func() { torch.Autocast(torch.Bfloat16, call) }
+}
+
+// inBfloat16 is inference of a model whose weights are of bfloat16.
+func inBfloat16(m Module, x *torch.Tensor) func() {
+	nn.To(m, torch.Bfloat16)
+	if x.DType().IsFloat() {
+		x = x.To(torch.Bfloat16)
+	}
+	return inference(m, x)
+}
+
 var overhead = kw.Mode("reduce-overhead")
 
 // inference is calls of a model in evaluation.
@@ -96,6 +111,16 @@ func workload(name string) func() {
 		return inference(models.NewBertModel(models.DefaultBertConfig()), tokens())
 	case "gpt2":
 		return inference(newGPT2(), tokens())
+	case "mlp_bf16":
+		return autocast(newMLP(), torch.Randn(64, 784))
+	case "bert_bf16":
+		return autocast(models.NewBertModel(models.DefaultBertConfig()), tokens())
+	case "gpt2_token":
+		return inference(newGPT2(), torch.Randint(0, 30000, []int{1, 1}))
+	case "gpt2_token_bf16":
+		return inBfloat16(newGPT2(), torch.Randint(0, 30000, []int{1, 1}))
+	case "linear_row_bf16":
+		return inBfloat16(nn.NewLinear(4096, 4096), torch.Randn(1, 4096))
 	case "encoder":
 		return inference(NewEncoder(12), torch.Randn(1, 128, 768))
 	case "matmul":

@@ -133,7 +133,8 @@ def show(rows, machine, threads):
         model = next((l.split(":")[1].strip() for l in f if l.startswith("model name")), model)
     print(f"{model}, threads: {threads}, load {os.getloadavg()[0]:.1f}")
     if machine:
-        print(f"Multiply-adds: {machine.flops:.0f} GFLOP/s. Memory: {machine.read:.0f} GB/s read, {machine.copy:.0f} GB/s read and written.")
+        print(f"Multiply-adds: {machine.flops:.0f} GFLOP/s. Memory: {machine.read:.0f} GB/s read, {machine.copy:.0f} GB/s read and written."
+              + (f" Dot products of bfloat16: {machine.dots:.0f} GFLOP/s." if machine.dots else ""))
     names = list(dict.fromkeys(name for row in rows for name in row.best))
     print("\nLeast milliseconds of a call. The limit is what multiply-adds or bytes take at least.\n")
     calls = []
@@ -141,7 +142,7 @@ def show(rows, machine, threads):
         peers = {name: ms for name, ms in row.best.items() if name != "tcdbg"}
         best = min(peers, key=peers.get) if peers else None
         mine = row.best["tcdbg"]
-        limit = limits.least_ms(machine, *row.work, bool(row.workload.optimizer)) if machine and row.work else None
+        limit = limits.least_ms(machine, *row.work, row.workload) if machine and row.work else None
         calls.append([row.workload.title, *(number(row.best.get(n)) for n in names), best or "-",
                       f"{mine / peers[best]:.2f}" if best else "-", number(limit), f"{100 * limit / mine:.0f} %" if limit else "-"])
     table(["workload", *names, "best peer", "tcdbg / best", "limit", "reached"], calls)

@@ -6,13 +6,15 @@ from typing import Any, Callable
 
 @dataclass
 class Workload:
-    """One row: make gives a module and its inputs; optimizer is set where a step of training is measured."""
+    """One row: make gives a module and its inputs; optimizer is set where a step of training is measured;
+    half says how bfloat16 comes in: by "autocast" around each call, or in the "weights" themselves."""
 
     name: str
     title: str
     make: Callable[[], tuple[Any, tuple]]
     needs: tuple[str, ...] = ()
     optimizer: str = ""
+    half: str = ""
 
 
 def vision(name, *shape):
@@ -37,7 +39,7 @@ def classes(make):
     return made
 
 
-def part_of(config, model, output, **options):
+def part_of(config, model, output, tokens=128, **options):
     """A model of transformers with random weights, of which one output counts."""
 
     def make():
@@ -52,7 +54,7 @@ def part_of(config, model, output, **options):
             def forward(self, ids):
                 return getattr(self.whole(ids, **options), output)
 
-        return Part(), (torch.randint(0, 30000, (1, 128)),)
+        return Part(), (torch.randint(0, 30000, (1, tokens)),)
 
     return make
 
@@ -115,6 +117,7 @@ def operator(name):
         square = (torch.randn(4096, 4096),)
         return {
             "matmul": lambda: (nn.Linear(1024, 1024, bias=False), (torch.randn(1024, 1024),)),
+            "row": lambda: (nn.Linear(4096, 4096), (torch.randn(1, 4096),)),
             "silu": lambda: (Silu(), (torch.randn(16 << 20), torch.randn(16 << 20))),
             "softmax": lambda: (nn.Softmax(-1), square),
             "layer_norm": lambda: (nn.LayerNorm(4096), square),
@@ -125,6 +128,7 @@ def operator(name):
 
 bert = part_of("BertConfig", "BertModel", "last_hidden_state")
 gpt2 = part_of("GPT2Config", "GPT2LMHeadModel", "logits", use_cache=False)
+gpt2_token = part_of("GPT2Config", "GPT2LMHeadModel", "logits", 1, use_cache=False)
 
 WORKLOADS = [
     Workload("mlp", "MLP, 64x784", perceptron),
@@ -134,6 +138,11 @@ WORKLOADS = [
     Workload("bert", "BERT-base, 1x128", bert, ("transformers",)),
     Workload("gpt2", "GPT-2, 1x128", gpt2, ("transformers",)),
     Workload("vit", "ViT-B/16, 2x3x224x224", vision("vit_b_16", 2, 3, 224, 224), ("torchvision",)),
+    Workload("mlp_bf16", "MLP, 64x784, autocast to bfloat16", perceptron, half="autocast"),
+    Workload("bert_bf16", "BERT-base, 1x128, autocast to bfloat16", bert, ("transformers",), half="autocast"),
+    Workload("gpt2_token", "GPT-2, one token", gpt2_token, ("transformers",)),
+    Workload("gpt2_token_bf16", "GPT-2, one token, bfloat16 weights", gpt2_token, ("transformers",), half="weights"),
+    Workload("linear_row_bf16", "linear 1x4096x4096, bfloat16 weights", operator("row"), half="weights"),
     Workload("encoder", "encoder, 12 layers, 1x128", encoder(12, 1)),
     Workload("matmul", "linear 1024x1024x1024", operator("matmul")),
     Workload("silu", "silu(x)*x+y, 64 MB", operator("silu")),
