@@ -232,6 +232,8 @@ func (m *maker) captured() Section {
 	switch {
 	case len(m.nodes) == 0 && len(m.ids) > 0:
 		sec.Note = "The trace does not tell which captured operators come from this line."
+	case len(m.nodes) == 0 && m.report.Live: // a trace that still runs has no graph yet
+		sec.Note = "No graph so far has an operator of this line."
 	case len(m.nodes) == 0:
 		sec.Note = "No operator was captured from this line."
 	}

@@ -79,6 +79,11 @@ func main() { fmt.Println(torch.Compile(f)(torch.Ones(3, 8), torch.Ones(8))) }`)
 	if !strings.Contains(other, "No operator was captured from this line.") || strings.Contains(other, "KERNELS") {
 		t.Errorf("a line outside:\n%s", other)
 	}
+	report.Live = true
+	live := columnText(xray.Of(report, xray.Subject{Pos: at("func main")}))
+	if !strings.Contains(live, "No graph so far has an operator of this line.") {
+		t.Errorf("a line outside, while records may still come:\n%s", live)
+	}
 	if id := (explain.ID{Rank: -1, CompileID: logs.CompileID{Frame: 7}}); strings.Contains(
 		columnText(xray.Of(report, xray.Subject{Pos: line, ID: &id})), "KERNELS") {
 		t.Error("a compile that is not there has kernels")
