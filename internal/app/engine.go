@@ -296,7 +296,7 @@ func largestMemory() int64 {
 		return 0
 	}
 	if runtime.GOOS == "darwin" { // told in bytes there, else in kilobytes
-		return int64(u.Maxrss)
+		return u.Maxrss
 	}
-	return int64(u.Maxrss) << 10
+	return u.Maxrss << 10
 }
