@@ -25,6 +25,7 @@ func TestLastError(t *testing.T) {
 			"a line", "panic: index out of range [3] with length 3", "", "goroutine 1 [running]:", "main.main(...)",
 			"\t/w/model.go:4", "",
 		}},
+		{"cannot go on", []string{"panic: which the program survived", "cannot go on", ""}},
 		{"no such file", []string{"a line", "no such file", ""}},
 		{"", nil},
 	} {

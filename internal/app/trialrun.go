@@ -321,8 +321,10 @@ func (o *outcome) lastWords() string {
 // that a Go program ends with, above its stacks; else the last line of standard error.
 func lastError(stderr string) string {
 	lines := strings.Split(strings.TrimSpace(stderr), "\n")
+	stacks := false // a panic that the program only tells of has none
 	for i := len(lines) - 1; i >= 0; i-- {
-		if strings.HasPrefix(lines[i], "panic: ") || strings.HasPrefix(lines[i], "fatal error: ") {
+		stacks = stacks || strings.HasPrefix(lines[i], "goroutine ")
+		if stacks && (strings.HasPrefix(lines[i], "panic: ") || strings.HasPrefix(lines[i], "fatal error: ")) {
 			return strings.TrimSpace(lines[i])
 		}
 		if !strings.HasPrefix(lines[i], "Traceback (most recent call last):") {
