@@ -2,6 +2,7 @@ package backends
 
 import (
 	"runtime"
+	"slices"
 
 	"tcdbg/inductor"
 	"tcdbg/inductor/plan"
@@ -19,6 +20,7 @@ import (
 type callPlan struct {
 	x       *executable
 	homes   []*torch.Storage // [] /* buffer */ of results; nil for others
+	kept    []*torch.Storage // those of results
 	outputs []torch.Value
 	tensors []*torch.Tensor // [] /* output */ nil where it is no result of a kernel
 }
@@ -39,9 +41,11 @@ func (x *executable) newPlan() *callPlan {
 // renew gives the results memory that no call has seen.
 func (p *callPlan) renew() {
 	prog := p.x.prog
+	p.kept = p.kept[:0]
 	for i := range prog.Buffers {
 		if prog.Buffers[i].Role == plan.RoleOutput {
 			p.homes[i] = torch.NewKeptStorage(p.x.static[i].bytes)
+			p.kept = append(p.kept, p.homes[i])
 		}
 	}
 	for i := range prog.Outputs {
@@ -69,11 +73,8 @@ func (p *callPlan) run(in []torch.Value) []torch.Value {
 // reads reports whether an input lies in the memory of a result.
 func (p *callPlan) reads(in []torch.Value) bool {
 	for _, v := range in {
-		t, ok := v.(*torch.Tensor)
-		for i := 0; ok && i < len(p.homes); i++ {
-			if p.homes[i] != nil && p.homes[i] == t.Storage() {
-				return true
-			}
+		if t, ok := v.(*torch.Tensor); ok && slices.Contains(p.kept, t.Storage()) {
+			return true
 		}
 	}
 	return false
