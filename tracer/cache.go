@@ -70,6 +70,19 @@ func (fc *frameCache) findTimed(in *host.Interp, frames []*host.Frame, call int6
 	return entry, a
 }
 
+// checkedEntries is how many entries a search is checked among, where everything is.
+const checkedEntries = 64
+
+// checkFound panics where the search has not found what testing guard by guard finds.
+func (fc *frameCache) checkFound(in *host.Interp, frames []*host.Frame, found *replay.Entry) {
+	if len(fc.entries.List()) > checkedEntries {
+		return
+	}
+	if want := fc.entries.Plainly(in, frames); found != want {
+		panic(fmt.Sprintf("tracer: of the entries of %s, %p fits by its guards one by one, and %p was found", fc.name, want, found))
+	}
+}
+
 // cacheAt finds the entries for the place where the frames are.
 func (c *Compiled) cacheAt(frames []*host.Frame, last *replay.Entry) *frameCache {
 	resumed := last != nil

@@ -45,7 +45,7 @@ func (c *Compiled) compile(
 		panic(&torch.Error{Op: "torch.Compile", Msg: err.Error()})
 	}
 	tr.Guards.Shapes(tr.Shapes, tr.Symbols) // the backend, too, may have asked for more of the sizes
-	entry.Guards = tr.Guards.List
+	entry.Guard(tr.Guards)
 	if c.t.cfg.Calls {
 		entry.Sizes = dynamicSizes(entry.Symbols)
 	}

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tcdbg/graph/pass"
 	"tcdbg/logs"
 	"tcdbg/torch"
 	"tcdbg/tracer/eval"
@@ -90,6 +91,9 @@ func (c *Compiled) serve(th *host.Thread, tu *replay.Turns) bool {
 		}
 		mark = callMark{fc: fc, call: calls}
 		entry, a := fc.findTimed(th.In, frames, calls)
+		if pass.Checking() {
+			fc.checkFound(th.In, frames, entry)
+		}
 		hit, made := entry != nil, false
 		if hit {
 			fc.hits.Add(1)

@@ -51,7 +51,6 @@ func (tr *Trace) finish(s *stop) *replay.Entry {
 	}
 	tr.Guards.TensorAliases(tr.tensorInputs())
 	rs.closeGraph(entry)
-	entry.Guards = tr.Guards.List
 	entry.Objects, entry.Closures, entry.Maps = rs.objects, rs.specs, rs.mapped
 	rs.ownGrads(entry)
 	entry.Sources = len(tr.src.All)

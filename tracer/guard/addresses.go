@@ -3,6 +3,7 @@ package guard
 import (
 	"go/types"
 	"reflect"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -68,6 +69,11 @@ func (a *Addresses) Release() {
 	clear(a.Slot)
 	a.in, a.frames = nil, nil
 	addressPool.Put(a)
+}
+
+// Hold reports whether each guard of a list holds on the call of a, by its own test.
+func (a *Addresses) Hold(list []*Guard) bool {
+	return !slices.ContainsFunc(list, func(g *Guard) bool { return !g.Test(a) })
 }
 
 // At returns the address of the value at s.

@@ -22,6 +22,7 @@ type Guard struct {
 	// actual describes what is there now; only called after a failure.
 	actual func(a *Addresses) Failure
 	probe  *Probe
+	form   form // how a program tests it
 }
 
 // Failure is what a guard found.

@@ -51,7 +51,7 @@ func (gs *Set) Tensor(s *value.Source, t *torch.Tensor, m *ops.TensorMeta) {
 	d, dev, grad := m.DType, m.Device, m.RequiresGrad
 	text := fmt.Sprintf("check_tensor(%s, Tensor, %s, device=%s, requires_grad=%s, size=%s, stride=%s)",
 		s.Name, d, dev, pyBool(grad), sizesText(sizes), sizesText(strides))
-	gs.Check(TensorMatch, s, text, tensorText(d, sizes),
+	g := gs.Check(TensorMatch, s, text, tensorText(d, sizes),
 		at(s, func(p unsafe.Pointer) bool {
 			t := *(**torch.Tensor)(p)
 			if t == nil || t.DType() != d || t.Device() != dev || t.RequiresGrad() != grad {
@@ -62,15 +62,18 @@ func (gs *Set) Tensor(s *value.Source, t *torch.Tensor, m *ops.TensorMeta) {
 		}),
 		found(s, func(p unsafe.Pointer) Failure {
 			return tensorMismatch(s.Argument(), *(**torch.Tensor)(p), d, dev, grad, sizes, want)
-		})).
-		tellsAt(s, "shape but "+openDims(sizes), func(p unsafe.Pointer) uint64 {
-			t := *(**torch.Tensor)(p)
-			if t == nil {
-				return 0
-			}
-			shape, _, _ := t.Layout()
-			return shapeWord(shape, sizes)
-		}, shapeWord(sizes, sizes))
+		}))
+	if !open {
+		g.form = form{op: opTensor, tensor: &tensorForm{d, grad, dev, sizes, strides}}
+	}
+	g.tellsAt(s, "shape but "+openDims(sizes), func(p unsafe.Pointer) uint64 {
+		t := *(**torch.Tensor)(p)
+		if t == nil {
+			return 0
+		}
+		shape, _, _ := t.Layout()
+		return shapeWord(shape, sizes)
+	}, shapeWord(sizes, sizes))
 }
 
 // fixedSize is the constant of a size, -1 when it is dynamic.

@@ -49,6 +49,7 @@ func (gs *Set) Equals(s *value.Source, p unsafe.Pointer) {
 	g := gs.Check(kind, s, s.Name+" == "+want, want, test,
 		found(s, func(p unsafe.Pointer) Failure { return plain(ValueText(gs.in, t, p)) }))
 	if k.Class != value.NotScalar {
+		g.comparesScalar(k, now)
 		g.tellsAt(s, "value", func(p unsafe.Pointer) uint64 { return scalarWord(k.Load(p)) }, scalarWord(k.Load(now)))
 	} else if isString(t) {
 		g.tellsAt(s, "value", stringWord, stringWord(now))
@@ -148,10 +149,13 @@ func (gs *Set) Len(s *value.Source, n int) {
 	if _, ok := s.Type.Underlying().(*types.Map); ok {
 		kind = DictLength
 	}
-	gs.Check(kind, s, fmt.Sprintf("len(%s) == %d", s.Name, n), strconv.Itoa(n),
+	g := gs.Check(kind, s, fmt.Sprintf("len(%s) == %d", s.Name, n), strconv.Itoa(n),
 		at(s, func(p unsafe.Pointer) bool { return length(p) == n }),
-		found(s, func(p unsafe.Pointer) Failure { return plain(strconv.Itoa(length(p))) })).
-		tellsAt(s, "len", func(p unsafe.Pointer) uint64 { return uint64(length(p)) }, uint64(n))
+		found(s, func(p unsafe.Pointer) Failure { return plain(strconv.Itoa(length(p))) }))
+	if kind == LengthCheck { // slices and strings keep it in their second word
+		g.comparesWord(unsafe.Offsetof(value.SliceHeader{}.Len), uint64(n))
+	}
+	g.tellsAt(s, "len", func(p unsafe.Pointer) uint64 { return uint64(length(p)) }, uint64(n))
 }
 
 func LengthOf(in *host.Interp, t types.Type) func(unsafe.Pointer) int {
@@ -176,7 +180,7 @@ func (gs *Set) Nil(s *value.Source, isNil bool) {
 	if isNil {
 		kind, text, want = IDMatch, s.Name+" is nil", "nil"
 	}
-	gs.Check(kind, s, text, want,
+	g := gs.Check(kind, s, text, want,
 		at(s, func(p unsafe.Pointer) bool { return nilAt(p) == isNil }),
 		found(s, func(p unsafe.Pointer) Failure {
 			if nilAt(p) {
@@ -184,6 +188,10 @@ func (gs *Set) Nil(s *value.Source, isNil bool) {
 			}
 			return plain("not nil")
 		}))
+	g.comparesWord(0, 0) // all of them are nil where their first word is
+	if !isNil {
+		g.form.op = opNotZero
+	}
 }
 
 // Type fixes the dynamic type of the interface at s.
@@ -194,7 +202,7 @@ func (gs *Set) Type(s *value.Source, dyn types.Type) {
 	same := func(t types.Type) bool {
 		return t == dyn || (t != nil && dyn != nil && types.Identical(t, dyn))
 	}
-	gs.Check(TypeMatch, s, text, name,
+	g := gs.Check(TypeMatch, s, text, name,
 		at(s, func(p unsafe.Pointer) bool { t, _ := in.Dynamic(s.Type, p); return same(t) }),
 		found(s, func(p unsafe.Pointer) Failure {
 			t, _ := in.Dynamic(s.Type, p)
@@ -202,6 +210,9 @@ func (gs *Set) Type(s *value.Source, dyn types.Type) {
 			f.message = fmt.Sprintf("expected type of '%s' to be %s, but found %s", s.Argument(), name, f.actual)
 			return f
 		}))
+	if word, _ := host.TypeWord(in, s.Type, gs.entry.At(s)); word != 0 && g.Test(gs.entry) {
+		g.form = form{op: opType, want: uint64(word)}
+	}
 }
 
 // Func fixes which function the func value at s calls.
@@ -236,6 +247,7 @@ func (gs *Set) NativeFunc(s *value.Source, fn unsafe.Pointer) {
 			}
 			return plain("another function")
 		})).
+		comparesWord(0, pointerWord(fn)).
 		tellsAt(s, "pointer", func(p unsafe.Pointer) uint64 { return pointerWord(*(*unsafe.Pointer)(p)) }, pointerWord(fn))
 }
 
@@ -258,6 +270,7 @@ func (gs *Set) Pointer(s *value.Source, p unsafe.Pointer) {
 	gs.Check(IDMatch, s, fmt.Sprintf("%s is the object of the first call", s.Name), "the same object",
 		at(s, func(q unsafe.Pointer) bool { return *(*unsafe.Pointer)(q) == p }),
 		func(*Addresses) Failure { return plain("another object") }).
+		comparesWord(0, pointerWord(p)).
 		tellsAt(s, "pointer", func(q unsafe.Pointer) uint64 { return pointerWord(*(*unsafe.Pointer)(q)) }, pointerWord(p))
 }
 

@@ -91,6 +91,21 @@ func (in *Interp) Dynamic(t types.Type, p unsafe.Pointer) (types.Type, unsafe.Po
 	return ti.T, q
 }
 
+// TypeWord is the word by which the interface value of static type t at p, not nil, knows the
+// type of its content: values with one word are of one type. direct says that the second word
+// is the content itself. It is 0 where the first word does not tell the type, as where a type of
+// the program travels in one of ours.
+func TypeWord(in *Interp, t types.Type, p unsafe.Pointer) (word uintptr, direct bool) {
+	if in.info(t).native {
+		return 0, false
+	}
+	ti := in.dynamicInfo(*(*any)(p))
+	if ti == nil {
+		return 0, false
+	}
+	return uintptr((*eface)(p).typ), ti.direct
+}
+
 // MakeInterface stores at dst (of interface type t) the value of dynamic type
 // d at src.
 func (in *Interp) MakeInterface(dst unsafe.Pointer, t, d types.Type, src unsafe.Pointer) {

@@ -57,6 +57,16 @@ func (es *Entries) Find(in *host.Interp, frames []*host.Frame) (*Entry, *guard.A
 	return first(in, frames, likely, rest)
 }
 
+// Plainly returns what Find has to find, by each guard's own test.
+func (es *Entries) Plainly(in *host.Interp, frames []*host.Frame) *Entry {
+	for _, e := range es.List() {
+		if guard.NewAddresses(in, frames, e.Sources).Hold(e.Guards) {
+			return e
+		}
+	}
+	return nil
+}
+
 // first tests the entries of two lists in the order in which they were made.
 func first(in *host.Interp, frames []*host.Frame, x, y []*Entry) (*Entry, *guard.Addresses) {
 	for len(x) > 0 || len(y) > 0 {

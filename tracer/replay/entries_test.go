@@ -30,7 +30,9 @@ func TestManyEntries(t *testing.T) {
 		if i%100 != 50 { // some take any x
 			compare("x", &x, uint64(i/2))
 		}
-		return &Entry{ID: logs.CompileID{Compile: i}, Guards: gs.List}
+		e := &Entry{ID: logs.CompileID{Compile: i}}
+		e.Guard(gs)
+		return e
 	}
 	var es Entries
 	for i := range n {
@@ -67,7 +69,9 @@ func TestFewEntries(t *testing.T) {
 	for i := range 100 {
 		gs := guard.NewSet(nil, nil, func() logs.Pos { return logs.Pos{} })
 		gs.Check(guard.LambdaGuard, nil, "", "", func(*guard.Addresses) bool { return now == i }, nil)
-		es.Add(&Entry{ID: logs.CompileID{Compile: i}, Guards: gs.List})
+		e := &Entry{ID: logs.CompileID{Compile: i}}
+		e.Guard(gs)
+		es.Add(e)
 	}
 	for now = range 101 {
 		e, _ := es.Find(nil, nil)

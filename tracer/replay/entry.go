@@ -40,10 +40,11 @@ type DynamicSize struct {
 type Entry struct {
 	ID      logs.CompileID
 	Sources int
-	Guards  []*guard.Guard
-	Inputs  []GraphInput // of the graph
-	Seen    []SeenTensor // also those that the graph does not read
-	Numbers []SeenNumber // constants of the graph
+	Guards  []*guard.Guard // see Guard
+	tests   *guard.Program // of them
+	Inputs  []GraphInput   // of the graph
+	Seen    []SeenTensor   // also those that the graph does not read
+	Numbers []SeenNumber   // constants of the graph
 	Run     Runnable
 	Plan    func() Runnable // of Request; nil where every run gets fresh memory
 	Graph   *graph.Graph    // nil: no operators
@@ -107,15 +108,11 @@ type Register struct {
 	Result
 }
 
+// Guard has the entry rely on the guards of a set.
+func (e *Entry) Guard(gs *guard.Set) { e.Guards, e.tests = gs.List, gs.Program() }
+
 // Holds tests all guards.
-func (e *Entry) Holds(a *guard.Addresses) bool {
-	for _, g := range e.Guards {
-		if !g.Test(a) {
-			return false
-		}
-	}
-	return true
-}
+func (e *Entry) Holds(a *guard.Addresses) bool { return e.tests.Holds(a) }
 
 // Values appends the graph's inputs to in.
 func (e *Entry) Values(a *guard.Addresses, in []torch.Value) []torch.Value {
@@ -179,49 +176,60 @@ func (e *Entry) free(outs []torch.Value) {
 	}
 }
 
-// pending makes the values of all write-backs, before the first is done.
-func (e *Entry) pending(m *run) []unsafe.Pointer {
-	if len(e.Writes)+len(e.Stores) == 0 {
-		return nil
-	}
-	vals := m.make(len(e.Writes), func(i int) Result { return Result{e.Writes[i].Type, e.Writes[i].From} })
-	for _, w := range e.Stores {
-		var p unsafe.Pointer
-		if w.Val.From != nil {
-			p = m.in.New(w.Val.Type)
-			w.Val.From.write(m, p)
-		}
-		vals = append(vals, p)
-	}
-	return vals
+// pending is what a run of a cache entry has to do to the program's memory. All of it is found
+// before the first is done: one may change a pointer on the way to the next.
+type pending struct {
+	writes []unsafe.Pointer  // the values, by Entry.Writes; their places are in the addresses
+	maps   []reflect.Value   // by Entry.Stores
+	values []reflect.Value   // by Entry.Stores; zero: delete
+	leaves [][]*torch.Tensor // by Entry.Passes
 }
 
-func (e *Entry) commit(th *host.Thread, a *guard.Addresses, pending []unsafe.Pointer) {
+func (e *Entry) pending(m *run) (p pending) {
+	if len(e.Writes)+len(e.Stores)+len(e.Passes) == 0 {
+		return p
+	}
+	p.writes = m.make(len(e.Writes), func(i int) Result { return Result{e.Writes[i].Type, e.Writes[i].From} })
+	for i := range e.Writes {
+		m.entry.At(e.Writes[i].Loc)
+	}
+	for i := range e.Stores {
+		w := &e.Stores[i]
+		rt := m.in.Rep(w.Src.Type)
+		var val reflect.Value
+		if w.Val.From != nil {
+			at := m.in.New(w.Val.Type)
+			w.Val.From.write(m, at)
+			val = reflect.NewAt(rt.Elem(), at).Elem()
+		}
+		p.maps = append(p.maps, reflect.ValueOf(reflect.NewAt(rt, m.entry.At(w.Src)).Elem().Interface()))
+		p.values = append(p.values, val)
+	}
+	for _, pass := range e.Passes {
+		leaves := make([]*torch.Tensor, len(pass))
+		for i, s := range pass {
+			leaves[i] = *(**torch.Tensor)(m.entry.At(s))
+		}
+		p.leaves = append(p.leaves, leaves)
+	}
+	return p
+}
+
+func (e *Entry) commit(th *host.Thread, a *guard.Addresses, p pending) {
 	for i, w := range e.Writes {
-		th.In.Copy(w.Type, a.At(w.Loc), pending[i])
+		th.In.Copy(w.Type, a.At(w.Loc), p.writes[i])
 	}
 	for _, i := range e.OwnGrads {
 		torch.OwnGrad(*(**torch.Tensor)(a.At(e.Writes[i].Loc)))
 	}
-	for i, w := range e.Stores {
-		rt := th.In.Rep(w.Src.Type)
-		var val reflect.Value // zero: delete
-		if p := pending[len(e.Writes)+i]; p != nil {
-			val = reflect.NewAt(rt.Elem(), p).Elem()
-		}
-		m := reflect.NewAt(rt, a.At(w.Src)).Elem()
+	for i, m := range p.maps {
+		w := &e.Stores[i]
 		use := host.WritesMap(th.In, m.UnsafePointer())
-		m.SetMapIndex(reflect.NewAt(rt.Key(), w.Key.Addr).Elem(), val)
+		m.SetMapIndex(reflect.NewAt(th.In.Rep(w.Src.Type).Key(), w.Key.Addr).Elem(), p.values[i])
 		use.End()
 	}
-	for _, leaves := range e.Passes {
-		torch.TellBackward(func() []*torch.Tensor {
-			out := make([]*torch.Tensor, len(leaves))
-			for i, s := range leaves {
-				out[i] = *(**torch.Tensor)(a.At(s))
-			}
-			return out
-		})
+	for _, leaves := range p.leaves {
+		torch.TellBackward(func() []*torch.Tensor { return leaves })
 	}
 }
 
