@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"tcdbg/torch/internal/parallel"
 )
 
 // This file reads safetensors files, as strictly as the Python package does: the tensors cover
@@ -78,15 +80,29 @@ func parseSafetensors(r io.ReaderAt, size int64, tensors bool) (map[string]*Tens
 	if err != nil || !tensors {
 		return nil, meta, err
 	}
+	out, err := readStored(r, size-body+int64(n), stored)
+	return out, meta, err
+}
+
+// readStored reads tensors from data that begin at a place of the file. Most of the time goes
+// into memory that has not been used before, so processors share it.
+func readStored(r io.ReaderAt, at int64, stored []storedTensor) (map[string]*Tensor, error) {
 	out := make(map[string]*Tensor, len(stored))
 	for _, s := range stored {
-		t := newTensor(s.d, s.shape)
-		if _, err := r.ReadAt(t.array.Storage.Bytes()[:s.to-s.from], size-body+int64(n)+int64(s.from)); err != nil && s.to > s.from {
-			return nil, nil, fmt.Errorf("%s: %w", s.name, err)
-		}
-		out[s.name] = t
+		out[s.name] = newTensor(s.d, s.shape)
 	}
-	return out, meta, nil
+	errs := make([]error, len(stored))
+	parallel.Each(parallel.Threads(), len(stored), func(i int) {
+		s := stored[i]
+		into := out[s.name].array.Storage.Bytes()[:s.to-s.from]
+		if _, err := r.ReadAt(into, at+int64(s.from)); err != nil && len(into) > 0 {
+			errs[i] = fmt.Errorf("%s: %w", s.name, err)
+		}
+	})
+	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
+		return nil, errs[i] // the first in the file
+	}
+	return out, nil
 }
 
 // covers sorts tensors by their places, and reports where these leave out or share a byte of

@@ -71,6 +71,9 @@ func Append(value any) torch.Option { return torch.Option{Name: "append", Value:
 // Approximate is the keyword approximate.
 func Approximate(value string) torch.Option { return torch.Option{Name: "approximate", Value: value} }
 
+// Assign is the keyword assign.
+func Assign(value bool) torch.Option { return torch.Option{Name: "assign", Value: value} }
+
 // AssumeUnique is the keyword assume_unique.
 func AssumeUnique(value bool) torch.Option { return torch.Option{Name: "assume_unique", Value: value} }
 

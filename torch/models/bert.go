@@ -35,14 +35,16 @@ type BertModel struct {
 	Pooler     *BertPooler
 }
 
-// NewBertModel makes a BERT with freshly drawn weights.
-func NewBertModel(c BertConfig) *BertModel {
+// NewBertModel makes a BERT with freshly drawn weights. Options: kw.Dtype, kw.Device; on the meta
+// device nothing is drawn, and nn.Load with kw.Assign(true) gives the model its weights.
+func NewBertModel(c BertConfig, opts ...torch.Option) *BertModel {
+	read("BertModel", opts, "dtype", "device")
 	m := &BertModel{
-		Embeddings: newBertEmbeddings(c), Encoder: &BertEncoder{},
-		Pooler: &BertPooler{nn.NewLinear(c.HiddenSize, c.HiddenSize)},
+		Embeddings: newBertEmbeddings(c, opts), Encoder: &BertEncoder{},
+		Pooler: &BertPooler{nn.NewLinear(c.HiddenSize, c.HiddenSize, opts...)},
 	}
 	for range c.NumHiddenLayers {
-		m.Encoder.Layer = append(m.Encoder.Layer, newBertLayer(c))
+		m.Encoder.Layer = append(m.Encoder.Layer, newBertLayer(c, opts))
 	}
 	initWeights(m, c.InitializerRange, nil)
 	return m
@@ -80,12 +82,12 @@ type BertEmbeddings struct {
 	Dropout                                                 *nn.Dropout
 }
 
-func newBertEmbeddings(c BertConfig) *BertEmbeddings {
+func newBertEmbeddings(c BertConfig, opts []torch.Option) *BertEmbeddings {
 	return &BertEmbeddings{
-		WordEmbeddings:      nn.NewEmbedding(c.VocabSize, c.HiddenSize, kw.PaddingIdx(c.PadTokenID)),
-		PositionEmbeddings:  nn.NewEmbedding(c.MaxPositionEmbeddings, c.HiddenSize),
-		TokenTypeEmbeddings: nn.NewEmbedding(c.TypeVocabSize, c.HiddenSize),
-		LayerNorm:           nn.NewLayerNorm(c.HiddenSize, kw.Eps(c.LayerNormEps)),
+		WordEmbeddings:      nn.NewEmbedding(c.VocabSize, c.HiddenSize, or(opts, kw.PaddingIdx(c.PadTokenID))...),
+		PositionEmbeddings:  nn.NewEmbedding(c.MaxPositionEmbeddings, c.HiddenSize, opts...),
+		TokenTypeEmbeddings: nn.NewEmbedding(c.TypeVocabSize, c.HiddenSize, opts...),
+		LayerNorm:           nn.NewLayerNorm(c.HiddenSize, or(opts, kw.Eps(c.LayerNormEps))...),
 		Dropout:             nn.NewDropout(c.HiddenDropoutProb),
 	}
 }
@@ -115,11 +117,13 @@ type BertLayer struct {
 	Output       *BertOutput
 }
 
-func newBertLayer(c BertConfig) *BertLayer {
+func newBertLayer(c BertConfig, opts []torch.Option) *BertLayer {
 	return &BertLayer{
-		Attention:    &BertAttention{newBertSelfAttention(c), newBertOutput(c, c.HiddenSize)},
-		Intermediate: &BertIntermediate{nn.NewLinear(c.HiddenSize, c.IntermediateSize), activation("BertModel", c.HiddenAct, "gelu")},
-		Output:       newBertOutput(c, c.IntermediateSize),
+		Attention: &BertAttention{newBertSelfAttention(c, opts), newBertOutput(c, c.HiddenSize, opts)},
+		Intermediate: &BertIntermediate{
+			nn.NewLinear(c.HiddenSize, c.IntermediateSize, opts...), activation("BertModel", c.HiddenAct, "gelu"),
+		},
+		Output: newBertOutput(c, c.IntermediateSize, opts),
 	}
 }
 
@@ -143,7 +147,7 @@ type BertSelfAttention struct {
 	heads             int
 }
 
-func newBertSelfAttention(c BertConfig) *BertSelfAttention {
+func newBertSelfAttention(c BertConfig, opts []torch.Option) *BertSelfAttention {
 	h := c.HiddenSize
 	if h%c.NumAttentionHeads != 0 {
 		refuse(
@@ -152,7 +156,7 @@ func newBertSelfAttention(c BertConfig) *BertSelfAttention {
 		)
 	}
 	return &BertSelfAttention{
-		Query: nn.NewLinear(h, h), Key: nn.NewLinear(h, h), Value: nn.NewLinear(h, h),
+		Query: nn.NewLinear(h, h, opts...), Key: nn.NewLinear(h, h, opts...), Value: nn.NewLinear(h, h, opts...),
 		Dropout: nn.NewDropout(c.AttentionProbsDropoutProb), heads: c.NumAttentionHeads,
 	}
 }
@@ -184,9 +188,9 @@ type BertOutput struct {
 	Dropout   *nn.Dropout
 }
 
-func newBertOutput(c BertConfig, in int) *BertOutput {
+func newBertOutput(c BertConfig, in int, opts []torch.Option) *BertOutput {
 	return &BertOutput{
-		nn.NewLinear(in, c.HiddenSize), nn.NewLayerNorm(c.HiddenSize, kw.Eps(c.LayerNormEps)),
+		nn.NewLinear(in, c.HiddenSize, opts...), nn.NewLayerNorm(c.HiddenSize, or(opts, kw.Eps(c.LayerNormEps))...),
 		nn.NewDropout(c.HiddenDropoutProb),
 	}
 }

@@ -33,9 +33,11 @@ type GPT2LMHeadModel struct {
 	LmHead      *nn.Linear
 }
 
-// NewGPT2LMHeadModel makes a GPT-2 with freshly drawn weights.
-func NewGPT2LMHeadModel(c GPT2Config) *GPT2LMHeadModel {
-	m := &GPT2LMHeadModel{newGPT2Model(c), nn.NewLinear(c.NEmbd, c.VocabSize, kw.Bias(false))}
+// NewGPT2LMHeadModel makes a GPT-2 with freshly drawn weights. Options: kw.Dtype, kw.Device; on the
+// meta device nothing is drawn, and nn.Load with kw.Assign(true) gives the model its weights.
+func NewGPT2LMHeadModel(c GPT2Config, opts ...torch.Option) *GPT2LMHeadModel {
+	read("GPT2LMHeadModel", opts, "dtype", "device")
+	m := &GPT2LMHeadModel{newGPT2Model(c, opts), linear(c.NEmbd, c.VocabSize, opts)}
 	residual := c.InitializerRange / math.Sqrt(2*float64(c.NLayer)) // layers that add to the residual are scaled by the depth
 	initWeights(m, c.InitializerRange, func(part any) {
 		switch p := part.(type) {
@@ -72,13 +74,13 @@ type GPT2Model struct {
 	LnF      *nn.LayerNorm
 }
 
-func newGPT2Model(c GPT2Config) *GPT2Model {
+func newGPT2Model(c GPT2Config, opts []torch.Option) *GPT2Model {
 	m := &GPT2Model{
-		Wte: nn.NewEmbedding(c.VocabSize, c.NEmbd), Wpe: nn.NewEmbedding(c.NPositions, c.NEmbd),
-		Drop: nn.NewDropout(c.EmbdPdrop), LnF: nn.NewLayerNorm(c.NEmbd, kw.Eps(c.LayerNormEpsilon)),
+		Wte: nn.NewEmbedding(c.VocabSize, c.NEmbd, opts...), Wpe: nn.NewEmbedding(c.NPositions, c.NEmbd, opts...),
+		Drop: nn.NewDropout(c.EmbdPdrop), LnF: nn.NewLayerNorm(c.NEmbd, or(opts, kw.Eps(c.LayerNormEpsilon))...),
 	}
 	for i := range c.NLayer {
-		m.H = append(m.H, newGPT2Block(c, i))
+		m.H = append(m.H, newGPT2Block(c, i, opts))
 	}
 	return m
 }
@@ -105,12 +107,12 @@ type GPT2Block struct {
 	Mlp  *GPT2MLP
 }
 
-func newGPT2Block(c GPT2Config, layer int) *GPT2Block {
+func newGPT2Block(c GPT2Config, layer int, opts []torch.Option) *GPT2Block {
 	return &GPT2Block{
-		Ln1:  nn.NewLayerNorm(c.NEmbd, kw.Eps(c.LayerNormEpsilon)),
-		Attn: newGPT2Attention(c, layer),
-		Ln2:  nn.NewLayerNorm(c.NEmbd, kw.Eps(c.LayerNormEpsilon)),
-		Mlp:  newGPT2MLP(c),
+		Ln1:  nn.NewLayerNorm(c.NEmbd, or(opts, kw.Eps(c.LayerNormEpsilon))...),
+		Attn: newGPT2Attention(c, layer, opts),
+		Ln2:  nn.NewLayerNorm(c.NEmbd, or(opts, kw.Eps(c.LayerNormEpsilon))...),
+		Mlp:  newGPT2MLP(c, opts),
 	}
 }
 
@@ -127,7 +129,7 @@ type GPT2Attention struct {
 	scale                     float64
 }
 
-func newGPT2Attention(c GPT2Config, layer int) *GPT2Attention {
+func newGPT2Attention(c GPT2Config, layer int, opts []torch.Option) *GPT2Attention {
 	if c.NEmbd%c.NHead != 0 {
 		refuse(
 			"GPT2Model", "ValueError",
@@ -139,7 +141,7 @@ func newGPT2Attention(c GPT2Config, layer int) *GPT2Attention {
 		scale /= float64(layer + 1)
 	}
 	return &GPT2Attention{
-		CAttn: NewConv1D(3*c.NEmbd, c.NEmbd), CProj: NewConv1D(c.NEmbd, c.NEmbd),
+		CAttn: NewConv1D(3*c.NEmbd, c.NEmbd, opts...), CProj: NewConv1D(c.NEmbd, c.NEmbd, opts...),
 		AttnDropout: nn.NewDropout(c.AttnPdrop), ResidDropout: nn.NewDropout(c.ResidPdrop), heads: c.NHead, scale: scale,
 	}
 }
@@ -161,13 +163,13 @@ type GPT2MLP struct {
 	act        func(*torch.Tensor) *torch.Tensor
 }
 
-func newGPT2MLP(c GPT2Config) *GPT2MLP {
+func newGPT2MLP(c GPT2Config, opts []torch.Option) *GPT2MLP {
 	inner := c.NInner
 	if inner == 0 {
 		inner = 4 * c.NEmbd
 	}
 	return &GPT2MLP{
-		NewConv1D(inner, c.NEmbd), NewConv1D(c.NEmbd, inner), nn.NewDropout(c.ResidPdrop),
+		NewConv1D(inner, c.NEmbd, opts...), NewConv1D(c.NEmbd, inner, opts...), nn.NewDropout(c.ResidPdrop),
 		activation("GPT2Model", c.ActivationFunction, "gelu_new"),
 	}
 }
@@ -180,9 +182,12 @@ func (m *GPT2MLP) Forward(x *torch.Tensor) *torch.Tensor {
 // Conv1D is transformers' linear layer with a transposed weight: y = x W + b.
 type Conv1D struct{ Weight, Bias *torch.Tensor }
 
-// NewConv1D makes a Conv1D whose weights are normal numbers.
-func NewConv1D(out, in int) *Conv1D {
-	c := &Conv1D{torch.Empty(in, out).RequiresGrad_(), torch.Zeros(out).RequiresGrad_()}
+// NewConv1D makes a Conv1D whose weights are normal numbers. Options: kw.Dtype, kw.Device.
+func NewConv1D(out, in int, opts ...torch.Option) *Conv1D {
+	read("Conv1D", opts, "dtype", "device")
+	c := &Conv1D{
+		torch.Empty(sized(opts, in, out)...).RequiresGrad_(), torch.Zeros(sized(opts, out)...).RequiresGrad_(),
+	}
 	nn.Normal_(c.Weight, 0, 0.02)
 	return c
 }

@@ -86,3 +86,12 @@ func (s settings) flag(name string) bool {
 func or(opts []torch.Option, defaults ...torch.Option) []torch.Option {
 	return append(append([]torch.Option{}, opts...), defaults...)
 }
+
+// sized is the arguments of a factory function: sizes, then options.
+func sized(opts []torch.Option, size ...int) []any {
+	out := []any{size}
+	for _, o := range opts {
+		out = append(out, o)
+	}
+	return out
+}

@@ -127,10 +127,18 @@ func Parameters(module any) []*torch.Tensor {
 // StateDict lists parameters and buffers under PyTorch's keys; tied weights
 // appear under each of their names.
 func StateDict(module any) []Named {
+	out := stored(module)
+	for i := range out {
+		out[i].Tensor = out[i].Tensor.Detach()
+	}
+	return out
+}
+
+// stored lists the tensors of StateDict, which are the module's own.
+func stored(module any) []Named {
 	var out []Named
 	for _, n := range tensors("", module, nil) {
 		if !n.skip {
-			n.Tensor = n.Tensor.Detach()
 			out = append(out, n.Named)
 		}
 	}

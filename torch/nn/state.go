@@ -29,9 +29,9 @@ func Save(module any, path string) error {
 }
 
 // Load copies the state of a file that Save, PyTorch or safetensors wrote into
-// a module. Keys that are missing or unexpected are an error; of tied weights
-// one suffices.
-func Load(module any, path string) error {
+// a module. Keys that are missing or unexpected are an error, unless kw.Strict(false) is given; of
+// tied weights one suffices. kw.Assign is that of LoadStateDict.
+func Load(module any, path string, opts ...any) error {
 	var state map[string]*torch.Tensor
 	if strings.HasSuffix(path, ".safetensors") {
 		var err error
@@ -50,34 +50,71 @@ func Load(module any, path string) error {
 		}
 		state = dict.Tensors()
 	}
-	return loadTensors(module, state, true)
+	return LoadStateDict(module, state, opts...)
 }
 
 // tie enters tied weights that a file has once under all of their names.
 func tie(module any, state map[string]*torch.Tensor) {
-	found := map[*torch.Storage]*torch.Tensor{}
-	for _, n := range StateDict(module) {
+	own, found := stored(module), map[any]*torch.Tensor{}
+	for _, n := range own {
 		if t := state[n.Name]; t != nil {
-			found[n.Tensor.Storage()] = t
+			found[memoryOf(n.Tensor)] = t
 		}
 	}
-	for _, n := range StateDict(module) {
-		if t := found[n.Tensor.Storage()]; state[n.Name] == nil && t != nil {
+	for _, n := range own {
+		if t := found[memoryOf(n.Tensor)]; state[n.Name] == nil && t != nil {
 			state[n.Name] = t
 		}
 	}
 }
 
+// memoryOf is what tied weights have in common: their storage, or, on the meta device, that they are one.
+func memoryOf(t *torch.Tensor) any {
+	if s := t.Storage(); s != nil {
+		return s
+	}
+	return t
+}
+
 // LoadStateDict copies tensors into the module: what StateDict of another module
 // returned, the torch.OrderedDict of a file, or a map[string]*torch.Tensor. Keys
-// that are missing or unexpected are an error unless strict is given as false;
-// shapes that differ always are.
-func LoadStateDict(module, state any, strict ...bool) error {
+// that are missing or unexpected are an error unless strict is given as false, plainly
+// or as kw.Strict; shapes that differ always are.
+//
+// With kw.Assign(true) nothing is copied: parameters and buffers take the memory and the dtype of the
+// given tensors, which both share from then on. So a model that was built with kw.Device("meta"),
+// which draws no weights, takes those of a file.
+func LoadStateDict(module, state any, opts ...any) error {
 	tensors, err := tensorsOf(state)
 	if err != nil {
 		return err
 	}
-	return loadTensors(module, tensors, len(strict) == 0 || strict[0])
+	l := loading{strict: true}
+	for _, o := range opts {
+		l.option(o)
+	}
+	return l.load(module, tensors)
+}
+
+// loading is how a state goes into a module.
+type loading struct{ strict, assign bool }
+
+func (l *loading) option(o any) {
+	set := &l.strict
+	if k, ok := o.(torch.Option); ok {
+		known("Module.load_state_dict", []torch.Option{k}, "strict", "assign")
+		if k.Name == "assign" {
+			set = &l.assign
+		}
+		o = k.Value
+	}
+	on, ok := o.(bool)
+	if !ok {
+		panic(&torch.Error{
+			Op: "load_state_dict", Kind: "TypeError", Msg: fmt.Sprintf("load_state_dict() received an invalid argument of type %T", o),
+		})
+	}
+	*set = on
 }
 
 // tensorsOf are the tensors of a state by name.
@@ -97,10 +134,10 @@ func tensorsOf(state any) (map[string]*torch.Tensor, error) {
 	return nil, fmt.Errorf("expected state_dict to be dict-like, got %T", state)
 }
 
-func loadTensors(module any, state map[string]*torch.Tensor, strict bool) error {
+func (l loading) load(module any, state map[string]*torch.Tensor) error {
 	var missing, wrong []string
 	used := map[string]bool{}
-	for _, n := range StateDict(module) {
+	for _, n := range stored(module) {
 		src, ok := state[n.Name]
 		if !ok {
 			missing = append(missing, fmt.Sprintf("%q", n.Name))
@@ -117,7 +154,11 @@ func loadTensors(module any, state map[string]*torch.Tensor, strict bool) error 
 			)
 			continue
 		}
-		torch.NoGrad(func() { n.Tensor.Copy_(src) })
+		if l.assign {
+			n.Tensor.SetData(src.Detach())
+		} else {
+			torch.NoGrad(func() { n.Tensor.Copy_(src) })
+		}
 	}
 	var unexpected []string
 	for name := range state {
@@ -126,10 +167,10 @@ func loadTensors(module any, state map[string]*torch.Tensor, strict bool) error 
 		}
 	}
 	slices.Sort(unexpected)
-	if strict && len(missing) > 0 {
+	if l.strict && len(missing) > 0 {
 		wrong = append(wrong, "Missing key(s) in state_dict: "+strings.Join(missing, ", ")+".")
 	}
-	if strict && len(unexpected) > 0 {
+	if l.strict && len(unexpected) > 0 {
 		wrong = append(wrong, "Unexpected key(s) in state_dict: "+strings.Join(unexpected, ", ")+".")
 	}
 	if len(wrong) > 0 {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tcdbg/torch"
+	"tcdbg/torch/kw"
 	"tcdbg/torch/nn"
 )
 
@@ -56,4 +57,47 @@ func TestLoadStateDict(t *testing.T) {
 	if err := nn.LoadStateDict(l, bias, false); err != nil || l.Bias.Sum().Item() != 3 {
 		t.Errorf("not strict: %v, %v", err, l.Bias)
 	}
+}
+
+// TestLoadAssigned: a module without memory takes the memory of a state, also of tied weights, and
+// computes what the module does that the state is of.
+func TestLoadAssigned(t *testing.T) {
+	torch.ManualSeed(4)
+	from := nn.NewSequential(nn.NewLinear(3, 4), nn.NewBatchNorm1d(4), nn.NewLinear(4, 2))
+	for _, name := range []string{"state.pt", "state.safetensors"} {
+		path := filepath.Join(t.TempDir(), name)
+		if err := nn.Save(from, path); err != nil {
+			t.Fatal(err)
+		}
+		to := nn.NewSequential(
+			nn.NewLinear(3, 4, kw.Device("meta")), nn.NewBatchNorm1d(4, kw.Device("meta")), nn.NewLinear(4, 2, kw.Device("meta")),
+		)
+		if err := nn.Load(to, path, kw.Assign(true)); err != nil {
+			t.Fatal(err)
+		}
+		x := torch.Randn(5, 3)
+		y := to.Forward(x)
+		if !torch.Equal(y, from.Forward(x)).Bool() {
+			t.Errorf("%s: the module computes other numbers", name)
+		}
+		y.Sum().Backward()
+		if w := nn.Parameters(to)[0]; !w.RequiresGrad() || w.Grad() == nil || w.Device() != "cpu" {
+			t.Errorf("%s: the weight is %v with gradient %v", name, w, w.Grad())
+		}
+	}
+	state := map[string]*torch.Tensor{"weight": torch.Ones(2, 2, kw.Dtype(torch.Float64))}
+	l := nn.NewLinear(2, 2, kw.Bias(false))
+	if err := nn.LoadStateDict(l, state, kw.Assign(true)); err != nil {
+		t.Fatal(err)
+	}
+	if state["weight"].Fill_(3); l.Weight.Sum().Item() != 12 || l.Weight.DType() != torch.Float64 {
+		t.Errorf("the weight is not the state's: %v", l.Weight)
+	}
+	defer func() {
+		want := "TypeError: Module.load_state_dict() got an unexpected keyword argument 'dim'"
+		if e, ok := recover().(*torch.Error); !ok || e.Kind+": "+e.Msg != want {
+			t.Errorf("%v", e)
+		}
+	}()
+	_ = nn.LoadStateDict(l, state, kw.Dim(1))
 }

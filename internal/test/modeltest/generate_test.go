@@ -236,6 +236,44 @@ func TestStateGoesThroughFiles(t *testing.T) {
 	}
 }
 
+// TestWeightsAreAssigned builds models without memory and gives them the weights of a file.
+func TestWeightsAreAssigned(t *testing.T) {
+	gpt := models.DefaultGPT2Config()
+	gpt.NLayer, gpt.NEmbd, gpt.VocabSize, gpt.NHead = 1, 24, 50, 2
+	bert := models.DefaultBertConfig()
+	bert.NumHiddenLayers, bert.HiddenSize, bert.IntermediateSize, bert.VocabSize, bert.NumAttentionHeads = 1, 24, 32, 50, 2
+	ids := Input(0, []int{1, 8}, 50)
+	type forward interface {
+		Forward(*torch.Tensor) *torch.Tensor
+	}
+	for name, model := range map[string]func(opts ...torch.Option) forward{
+		"gpt2": func(opts ...torch.Option) forward { return models.NewGPT2LMHeadModel(gpt, opts...) },
+		"bert": func(opts ...torch.Option) forward { return models.NewBertModel(bert, opts...) },
+	} {
+		a, b := model(), model(kw.Device("meta"))
+		FillState(a)
+		path := filepath.Join(t.TempDir(), "m.safetensors")
+		if err := nn.Save(a, path); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range nn.Parameters(b) {
+			if p.Device() != "meta" {
+				t.Errorf("%s: a parameter has memory before there are weights", name)
+			}
+		}
+		if err := nn.Load(b, path, kw.Assign(true)); err != nil {
+			t.Fatal(name, err)
+		}
+		eval(a)
+		eval(b)
+		torch.NoGrad(func() {
+			if !torch.Equal(a.Forward(ids), b.Forward(ids)).Bool() {
+				t.Errorf("%s: outputs differ", name)
+			}
+		})
+	}
+}
+
 // TestLlama7BOnTheMetaDevice builds the model without memory.
 func TestLlama7BOnTheMetaDevice(t *testing.T) {
 	m := models.NewLlamaForCausalLM(models.DefaultLlamaConfig(), kw.Device("meta"))

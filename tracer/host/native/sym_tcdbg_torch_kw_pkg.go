@@ -30,6 +30,7 @@ func pkg_tcdbg_torch_kw() *rt.Pkg {
 			"Antialias":               p_tcdbg_torch_kw.Antialias,
 			"Append":                  p_tcdbg_torch_kw.Append,
 			"Approximate":             p_tcdbg_torch_kw.Approximate,
+			"Assign":                  p_tcdbg_torch_kw.Assign,
 			"AssumeUnique":            p_tcdbg_torch_kw.AssumeUnique,
 			"Atol":                    p_tcdbg_torch_kw.Atol,
 			"AttentionDropout":        p_tcdbg_torch_kw.AttentionDropout,
