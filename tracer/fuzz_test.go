@@ -12,7 +12,7 @@ import (
 	"tcdbg/tracer/host"
 )
 
-// This file compares random programs, run plainly and compiled. A longer run:
+// This file compares random programs, about Go and about objects that are rearranged, run plainly and compiled. A longer run:
 //
 //	go test ./tracer -run TestRandomPrograms -fuzz.n 2000 -fuzz.from 1
 
@@ -34,8 +34,11 @@ func TestRandomPrograms(t *testing.T) {
 	}
 	for i := range n {
 		seed := *fuzzFrom + int64(i)
-		text := progfuzz.Generate(seed)
-		if diff := difference(t, text); diff != "" {
+		for _, text := range []string{progfuzz.Prelude + progfuzz.Generate(seed), progfuzz.HeapPrelude + progfuzz.GenerateHeap(seed)} {
+			diff := difference(t, text)
+			if diff == "" {
+				continue
+			}
 			t.Errorf("seed %d: %s", seed, diff)
 			if failed++; failed <= *fuzzShrink && !strings.HasPrefix(diff, unloadable) {
 				report(t, seed, text)
@@ -71,7 +74,7 @@ const unloadable = "does not load: "
 
 // difference runs a program both ways and says what differs, "" for nothing.
 func difference(t *testing.T, text string) string {
-	prog, err := load(t, progfuzz.Prelude+text)
+	prog, err := load(t, text)
 	if err != nil {
 		return unloadable + err.Error()
 	}
