@@ -210,6 +210,14 @@ func inFunction(o *chrome.Op) string {
 // was not called in its steps.
 func (r *Report) Profiled() bool { return len(r.Profiles) > 0 }
 
+// Of is what the times of the profile are of: a step, or all of a recording that marks none.
+func (p *Profile) Of() string {
+	if p.Marked == "" {
+		return "in all"
+	}
+	return "a step"
+}
+
 // Summary says what a step takes and where, in lines.
 func (p *Profile) Summary() []string {
 	first := Count(len(p.Steps), "steady step")
@@ -226,7 +234,7 @@ func (p *Profile) Summary() []string {
 	}
 	out := []string{first, p.partsText()}
 	for _, g := range p.GPUs {
-		out = append(out, fmt.Sprintf("GPU %d: busy %s a step, idle %s between its kernels", g.Device, Nanos(p.PerStep(g.Busy)),
+		out = append(out, fmt.Sprintf("GPU %d: busy %s %s, idle %s between its kernels", g.Device, Nanos(p.PerStep(g.Busy)), p.Of(),
 			Nanos(p.PerStep(g.Idle))))
 	}
 	for _, m := range p.MemoryPeaks() {

@@ -177,7 +177,7 @@ func (*profileScreen) detail(sc *scene, r row, w int) *doc {
 		d.labelled("where", place)
 	}
 	if c.Nanos >= 0 {
-		d.labelled("processor", fmt.Sprintf("%s a step, %s of it", nanos(p.PerStep(c.Nanos)), explain.Share(c.Nanos, p.Total())))
+		d.labelled("processor", fmt.Sprintf("%s %s, %s of it", nanos(p.PerStep(c.Nanos)), p.Of(), explain.Share(c.Nanos, p.Total())))
 	}
 	if p.Device {
 		d.labelled("GPU", costDevice(p, c))
@@ -205,11 +205,11 @@ func (*profileScreen) detail(sc *scene, r row, w int) *doc {
 func costDevice(p *explain.Profile, c *explain.Cost) string {
 	switch {
 	case c.Kind == explain.IdleCost:
-		return nanos(p.PerStep(c.Device)) + " a step without work"
+		return nanos(p.PerStep(c.Device)) + " " + p.Of() + " without work"
 	case c.Device == 0:
 		return "nothing was launched"
 	}
-	return nanos(p.PerStep(c.Device)) + " a step of work"
+	return nanos(p.PerStep(c.Device)) + " " + p.Of() + " of work"
 }
 
 // costMeaning says what the time of a row holds.

@@ -43,7 +43,7 @@ func (t *TextWriter) costs(p *explain.Profile) {
 	if len(costs) == 0 {
 		return
 	}
-	t.line("  %10s %5s %6s", "a step", "share", "calls")
+	t.line("  %10s %5s %6s", p.Of(), "share", "calls")
 	for i, c := range costs {
 		if i == Rows {
 			t.more(len(costs)-Rows, "row")
