@@ -32,6 +32,7 @@ func Save(module any, path string) error {
 // a module. Keys that are missing or unexpected are an error, unless kw.Strict(false) is given; of
 // tied weights one suffices. kw.Assign is that of LoadStateDict.
 func Load(module any, path string, opts ...any) error {
+	how := loadingBy(opts)
 	var state map[string]*torch.Tensor
 	if strings.HasSuffix(path, ".safetensors") {
 		var err error
@@ -50,7 +51,7 @@ func Load(module any, path string, opts ...any) error {
 		}
 		state = dict.Tensors()
 	}
-	return LoadStateDict(module, state, opts...)
+	return how.load(module, state)
 }
 
 // tie enters tied weights that a file has once under all of their names.
@@ -85,19 +86,24 @@ func memoryOf(t *torch.Tensor) any {
 // given tensors, which both share from then on. So a model that was built with kw.Device("meta"),
 // which draws no weights, takes those of a file.
 func LoadStateDict(module, state any, opts ...any) error {
+	how := loadingBy(opts)
 	tensors, err := tensorsOf(state)
 	if err != nil {
 		return err
 	}
-	l := loading{strict: true}
-	for _, o := range opts {
-		l.option(o)
-	}
-	return l.load(module, tensors)
+	return how.load(module, tensors)
 }
 
 // loading is how a state goes into a module.
 type loading struct{ strict, assign bool }
+
+func loadingBy(opts []any) loading {
+	l := loading{strict: true}
+	for _, o := range opts {
+		l.option(o)
+	}
+	return l
+}
 
 func (l *loading) option(o any) {
 	set := &l.strict

@@ -60,7 +60,10 @@ func (es *Entries) Find(in *host.Interp, frames []*host.Frame) (*Entry, *guard.A
 // Plainly returns what Find has to find, by each guard's own test.
 func (es *Entries) Plainly(in *host.Interp, frames []*host.Frame) *Entry {
 	for _, e := range es.List() {
-		if guard.NewAddresses(in, frames, e.Sources).Hold(e.Guards) {
+		a := guard.TakeAddresses(in, frames, e.Sources)
+		holds := a.Hold(e.Guards)
+		a.Release()
+		if holds {
 			return e
 		}
 	}
