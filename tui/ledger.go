@@ -139,7 +139,11 @@ func (scr *ledgerScreen) lead(sc *scene, w int) []theme.Line {
 	if proven == 0 {
 		style = theme.Bold | theme.Yellow
 	}
-	first := theme.Line{theme.T(style, fmt.Sprintf(" %d of %s proven", proven, count(len(ranked), "trial")))}
+	text := fmt.Sprintf(" %d of %s proven", proven, count(len(ranked), "trial"))
+	if len(ranked) == 0 {
+		style, text = theme.Faint, " nothing was tried yet"
+	}
+	first := theme.Line{theme.T(style, text)}
 	if l.Stopped != "" {
 		first = append(first, theme.T(theme.Yellow, " · "+l.Stopped))
 	}
@@ -160,9 +164,11 @@ func (*ledgerScreen) rows(in *input) []row {
 	if l == nil {
 		return nil
 	}
-	rows := []row{&headRow{draws: func(_ *scene, w int) theme.Line { return trialLine(theme.Faint, " ", "TRIAL", remedy.Columns, w) }}}
+	var rows []row
 	if l.Baseline != nil {
-		rows = append(rows, &trialRow{l, l.Baseline})
+		rows = append(rows, &headRow{draws: func(_ *scene, w int) theme.Line {
+			return trialLine(theme.Faint, " ", "TRIAL", remedy.Columns, w)
+		}}, &trialRow{l, l.Baseline})
 	}
 	for _, t := range l.Ranked() {
 		rows = append(rows, &trialRow{l, t})
@@ -174,15 +180,24 @@ func (*ledgerScreen) rows(in *input) []row {
 		}
 	}
 	if len(open) > 0 {
-		rows = append(append(rows, &headRow{}, &headRow{text: "CAN BE TRIED"}), open...)
+		rows = append(append(rows, apart(rows)...), &headRow{text: "CAN BE TRIED"})
+		rows = append(rows, open...)
 	}
 	if len(l.Untried) > 0 {
-		rows = append(rows, &headRow{}, &headRow{text: "WITHOUT A TRIAL"})
+		rows = append(append(rows, apart(rows)...), &headRow{text: "WITHOUT A TRIAL"})
 	}
 	for i := range l.Untried {
 		rows = append(rows, &untriedRow{&l.Untried[i]})
 	}
 	return rows
+}
+
+// apart is the empty line between what is above, if there is anything, and a heading.
+func apart(above []row) []row {
+	if len(above) == 0 {
+		return nil
+	}
+	return []row{&headRow{}}
 }
 
 // trialColumns are the widths of the figures of a trial, and which go first where there is
@@ -227,7 +242,7 @@ type trialRow struct {
 	t *remedy.Trial
 }
 
-func (r *trialRow) key() string    { return "trial " + r.t.ID() }
+func (r *trialRow) key() string    { return tryKey(r.t.ID()) }
 func (r *trialRow) sel() Selection { return Selection{} }
 func (r *trialRow) matches(q string) bool {
 	return theme.IndexFold(r.t.ID()+r.t.Text+r.t.Verdict.Why, q) >= 0
@@ -244,10 +259,13 @@ func (r *trialRow) draw(_ *scene, w int) theme.Line {
 	return trialLine(style, r.t.Mark(), r.t.ID(), r.t.Cells(), w)
 }
 
+// tryKey is the key of a remedy's row, tried or not: the cursor stays on it when it becomes a trial.
+func tryKey(id string) string { return "try " + id }
+
 // remedyRow is a remedy that was not tried.
 type remedyRow struct{ r *remedy.Remedy }
 
-func (r *remedyRow) key() string           { return "remedy " + r.r.ID }
+func (r *remedyRow) key() string           { return tryKey(r.r.ID) }
 func (r *remedyRow) sel() Selection        { return Selection{} }
 func (r *remedyRow) matches(q string) bool { return theme.IndexFold(r.r.ID+r.r.Text, q) >= 0 }
 func (r *remedyRow) draw(_ *scene, w int) theme.Line {
@@ -364,6 +382,7 @@ func (scr *ledgerScreen) act(sc *scene, a keys.Action) (tea.Cmd, bool) {
 		}
 		sc.say("the trials are being cancelled")
 	case tryRow:
+		scr.touched = true // the cursor stays on what is tried
 		return tryList(sc, scr.remedies(), false), true
 	case applyRow:
 		scr.openApply(sc)
@@ -510,9 +529,8 @@ func (m *Model) try(a keys.Action) tea.Cmd {
 		if len(list) == 0 {
 			return statusMsg{"nothing can be tried: " + whyUntried(untried, kind, key), true}
 		}
-		return onUI(func(sc *scene) tea.Cmd {
-			m.open(keys.Ledger)
-			return tryList(sc, list, kind == "")
+		return onUI(func(*scene) tea.Cmd {
+			return m.tryThere(list, kind == "")
 		})
 	}
 }
@@ -543,13 +561,21 @@ func (m *Model) trySwitch() tea.Cmd {
 				if err != nil {
 					return statusMsg{"nothing is tried: " + err.Error(), true}
 				}
-				return onUI(func(sc *scene) tea.Cmd {
-					m.open(keys.Ledger)
-					return tryList(sc, []*remedy.Remedy{one}, false)
+				return onUI(func(*scene) tea.Cmd {
+					return m.tryThere([]*remedy.Remedy{one}, false)
 				})
 			}
 		},
 	})
+}
+
+// tryThere opens the Ledger and begins to try remedies, with the cursor on the first where not all are tried.
+func (m *Model) tryThere(list []*remedy.Remedy, all bool) tea.Cmd {
+	m.open(keys.Ledger)
+	if !all {
+		m.pane(keys.Ledger).goTo(tryKey(list[0].ID))
+	}
+	return tryList(&m.sc, list, all)
 }
 
 // tryList begins to try remedies.

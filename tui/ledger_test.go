@@ -206,6 +206,40 @@ func TestTryRow(t *testing.T) {
 	}
 }
 
+// A ledger of which nothing was tried counts no trials, and has no table of them.
+func TestNothingTriedYet(t *testing.T) {
+	l := richLedger()
+	l.Baseline, l.Trials = nil, nil
+	d := newDriver(t, &triedFeed{fakeFeed: richFeed(), ledger: l}, Options{}, 120, 40)
+	d.script("keys $\nexpect nothing was tried yet\nexpect CAN BE TRIED\nrefute 0 of 0\nrefute breaks recompiles graphs")
+}
+
+// The cursor stays on what t tries: what can be tried becomes a trial, wherever it was asked for.
+func TestCursorOnWhatIsTried(t *testing.T) {
+	l := richLedger()
+	l.Trials = l.Trials[:2]
+	f := &triedFeed{fakeFeed: richFeed(), ledger: l}
+	d := newDriver(t, f, Options{}, 120, 40)
+	d.script("keys $ G k\nexpect t tries it\nkeys t")
+	if len(f.tried) != 1 {
+		t.Fatalf("tried %v", f.tried)
+	}
+	full := richLedger()
+	full.Trials = append(full.Trials, trial(full.Baseline.Measured, 2, 3, 7, 1.8, &remedy.Comparison{First: "x"}, "mark_dynamic=forward:x:0"))
+	again := *f.report
+	f.ledger, f.report = full, &again
+	d.script("poll")
+	row, ok := d.m.current().selected().(*trialRow)
+	if !ok || row.t.ID() != f.tried[0] {
+		t.Errorf("tried %v, the cursor is on %+v", f.tried, d.m.current().selected())
+	}
+	f.tried = nil
+	d.script("keys g\nkeys W\ntype recompile_limit=64\nkeys enter")
+	if row, ok := d.m.current().selected().(*trialRow); !ok || row.t.ID() != "recompile_limit=64" {
+		t.Errorf("W tried %v, the cursor is on %+v", f.tried, d.m.current().selected())
+	}
+}
+
 // A feed that cannot try says so, and has no tab.
 func TestNoTrials(t *testing.T) {
 	d := newDriver(t, richFeed(), Options{}, 120, 40)

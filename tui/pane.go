@@ -46,6 +46,8 @@ type pane struct {
 	// touched says that somebody chose the row of the cursor. Until then a pane
 	// shows its first row, whatever comes before it while the program runs.
 	touched bool
+	// wanted is the key of a row to go to once there is one; a move of the cursor forgets it.
+	wanted string
 
 	made   *explain.Report // report that slow rows were made from
 	making bool
@@ -213,6 +215,8 @@ const maxMoved = 4096
 // window with it. In a pane that nobody touched it goes to the first row.
 func (p *pane) keep() {
 	switch {
+	case p.wanted != "" && p.goTo(p.wanted):
+		return
 	case p.list.Follow():
 		return
 	case !p.touched:
@@ -230,6 +234,19 @@ func (p *pane) keep() {
 			}
 		}
 	}
+}
+
+// goTo puts the cursor on the row of a key, at once or when there is one.
+func (p *pane) goTo(key string) (there bool) {
+	p.wanted = key
+	for i := range min(p.Len(), maxMoved) {
+		if p.at(i).key() == key {
+			p.wanted = ""
+			p.set(i)
+			return true
+		}
+	}
+	return false
 }
 
 // settle moves the cursor off a heading: a new list begins with one.
@@ -255,7 +272,7 @@ func (p *pane) set(i int) {
 
 // moved makes what the cursor is on the selection of all screens.
 func (p *pane) moved(sc *scene) {
-	p.touched = true
+	p.touched, p.wanted = true, ""
 	p.note()
 	if p.inside && p.doc != nil {
 		if s, ok := p.target(); ok {

@@ -120,26 +120,33 @@ func Judge(base, m *Measured, c *Comparison) Verdict {
 		mustNot   bool
 		one, many string
 	}{
-		{"breaks", base.Breaks, m.Breaks, true, "break", "breaks"},
-		{"recompiles", base.Recompiles, m.Recompiles, true, "recompile", "recompiles"},
-		{"failures", base.Failures, m.Failures, true, "failure", "failures"},
+		{"breaks", base.Breaks, m.Breaks, true, "1 break %s", "%d breaks %s"},
+		{"recompiles", base.Recompiles, m.Recompiles, true, "1 recompile %s", "%d recompiles %s"},
+		{"failures", base.Failures, m.Failures, true, "1 failure %s", "%d failures %s"},
 		{
-			"functions left to eager execution", base.Eager, m.Eager, true, "function left to eager execution",
-			"functions left to eager execution",
+			"functions left to eager execution", base.Eager, m.Eager, true, "1 function %s left to eager execution",
+			"%d functions %s left to eager execution",
 		},
-		{"graphs", base.Graphs, m.Graphs, false, "graph", "graphs"},
+		{"graphs", base.Graphs, m.Graphs, false, "1 graph %s", "%d graphs %s"},
 	}
+	worse := ""
 	for _, n := range counts {
 		switch {
 		case n.was == nil || n.is == nil:
 			if n.mustNot {
 				return Verdict{Why: n.name + " were not measured"}
 			}
-		case *n.is > *n.was && n.mustNot:
-			return Verdict{Why: counted(*n.is-*n.was, n.one, n.many) + " more"}
+		case *n.is > *n.was && n.mustNot && worse == "":
+			worse = changed(*n.is-*n.was, "more", n.one, n.many)
 		case *n.is < *n.was:
-			v.Better = append(v.Better, counted(*n.was-*n.is, n.one, n.many)+" fewer")
+			v.Better = append(v.Better, changed(*n.was-*n.is, "fewer", n.one, n.many))
 		}
+	}
+	switch {
+	case worse != "" && len(v.Better) > 0: // a higher limit compiles what was left eager, by more recompiles
+		return Verdict{Why: worse + ", though " + strings.Join(v.Better, ", ")}
+	case worse != "":
+		return Verdict{Why: worse}
 	}
 	if name := leftMore(base.Whole, m.Whole); name != "" {
 		return Verdict{Why: name + " is left to eager execution as a whole, which it is not without the remedy"}
@@ -223,6 +230,14 @@ func faster(base, m *Measured) string {
 		return "a call takes more than 99 % less"
 	}
 	return fmt.Sprintf("a call takes %.0f %% less", 100*gain)
+}
+
+// changed is how much more or fewer there is; many has a place for the number, and both for the word.
+func changed(n int, word, one, many string) string {
+	if n == 1 {
+		return fmt.Sprintf(one, word)
+	}
+	return fmt.Sprintf(many, n, word)
 }
 
 func counted(n int, one, many string) string {

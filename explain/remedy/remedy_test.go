@@ -92,7 +92,15 @@ func TestJudge(t *testing.T) {
 			"is 2; what calls compute differs by no more than rounding",
 		},
 		{"not compared", measured(1, 0, 3, 0), measured(0, 0, 1, 0), nil, false, "could not be compared"},
-		{"left eager", measured(1, 0, 3, 0), eager, same, false, "5 functions left to eager execution more"},
+		{
+			"left eager", measured(1, 0, 3, 0), eager, same, false,
+			"5 functions more left to eager execution, though 1 break fewer, 2 graphs fewer",
+		},
+		{"compiled at last", eager, measured(0, 0, 1, 0), same, true, "5 functions fewer left to eager execution; same results"},
+		{
+			"a higher limit", whole(measured(1, 14, 16, 0), "update"), measured(1, 22, 24, 0), same, false,
+			"8 recompiles more, though 1 function fewer left to eager execution",
+		},
 		{
 			"more left eager", whole(measured(2, 8, 12, 0), "keep"), whole(measured(0, 7, 8, 0), "forward"), same, false,
 			"forward is left to eager execution as a whole",

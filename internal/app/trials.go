@@ -230,6 +230,8 @@ func (t *trials) unusable(o *outcome) string {
 		return strings.TrimPrefix(o.reason, "it ") + "; --max-time gives it more, --steps ends it after so many calls"
 	case o.state != remedy.Done:
 		return "was " + o.reason
+	case len(o.results.Processes) == 0 && o.measured.Exit != nil && *o.measured.Exit != 0:
+		return fmt.Sprintf("ends with %d before it calls a compiled function", *o.measured.Exit)
 	case len(o.results.Processes) == 0:
 		return t.prog.unwatched()
 	}

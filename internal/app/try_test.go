@@ -255,6 +255,23 @@ func TestTryRefutes(t *testing.T) {
 	}
 }
 
+// A program that fails before it calls a compiled function is said to, and not to have none.
+func TestTryOfAProgramThatFailsAtOnce(t *testing.T) {
+	for why, args := range map[string][]string{
+		"ends with 65 before it calls a compiled function": {program(t, "func main() { missing() }\n")},
+		"undefined: missing": {program(t, "func main() { missing() }\n")},
+		"ends with 4 before it calls a compiled function (the data is not to hand)": {
+			"--", "sh", "-c", "echo the data is not to hand >&2; exit 4",
+		},
+		"calls no compiled function where tcdbg sees it": {"--", "true"},
+	} {
+		out := run(t, tcdbg(t, t.TempDir(), append([]string{"try"}, args...)...))
+		if out.code != ExitData || !strings.Contains(out.stderr, why) {
+			t.Errorf("%s: %d %s", why, out.code, out.stderr)
+		}
+	}
+}
+
 // A program whose results differ from run to run refutes nothing and proves nothing.
 func TestTryUnstable(t *testing.T) {
 	state, path := t.TempDir(), program(t, strings.Replace(counting, "WHAT", `fmt.Println(time.Now().UnixNano())`, 1))

@@ -20,7 +20,8 @@ func (c *comparison) state(a, b *Call, x, y io.ReaderAt) (first string, err erro
 	}
 	steps := a.steps() || b.steps()
 	if steps {
-		c.limit("what a call writes that steps an optimizer, which makes the rounding of small gradients large")
+		c.limit("what a call writes that writes parameters, as a step of an optimizer or of an average of them does, " +
+			"which makes the rounding of small gradients large")
 	}
 	least, err := largest(a.State, x, func(l *Leaf) bool { return l.Grad })
 	if err != nil {

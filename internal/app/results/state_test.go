@@ -78,7 +78,7 @@ func TestCompareState(t *testing.T) {
 			"an optimizer", one(leaf("a", 2, param)), one(leaf("a", 2, param)), nil, nil,
 			map[string][]float64{"a": {1, 3}},
 			"",
-			"steps an optimizer",
+			"what a call writes that writes parameters, as a step of an optimizer or of an average of them does",
 		},
 		{
 			"gradient", nil, nil, one(leaf("a", 2, nil)), one(leaf("a", 2, nil)),
