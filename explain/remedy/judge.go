@@ -143,7 +143,7 @@ func Judge(base, m *Measured, c *Comparison) Verdict {
 		}
 	}
 	switch {
-	case worse != "" && len(v.Better) > 0: // a higher limit compiles what was left eager, by more recompiles
+	case worse != "" && len(v.Better) > 0 && *m.Eager <= *base.Eager: // a higher limit compiles what was left eager, by more recompiles
 		return Verdict{Why: worse + ", though " + strings.Join(v.Better, ", ")}
 	case worse != "":
 		return Verdict{Why: worse}

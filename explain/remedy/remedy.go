@@ -143,7 +143,7 @@ func breakRemedies(l *list, r *explain.Report, g *explain.BreakGroup, f Finding)
 	if w := g.Rewrite; w != nil {
 		any = true
 		l.add(Remedy{
-			ID:   "patch:" + cmp.Or(g.Lead.Code, "break") + "@" + f.Place,
+			ID:   PatchID + cmp.Or(g.Lead.Code, "break") + "@" + f.Place,
 			Text: patchText(g), How: "the file is changed as the fix says, in a copy", File: g.Lead.Pos.File,
 			Hunks: w.Hunks, Note: w.Note, Quieter: w.Note != "",
 		}, f)
@@ -363,6 +363,9 @@ func Named(all []*Remedy, id string) (*Remedy, error) {
 	r.Findings = []Finding{{Kind: "run"}}
 	return &r, nil
 }
+
+// PatchID begins the ID of a remedy that is a source patch. All others are switches.
+const PatchID = "patch:"
 
 // Asked is Named for a program of one of the two engines: a switch that it does not have is refused.
 func Asked(all []*Remedy, id string, inGo bool) (*Remedy, error) {

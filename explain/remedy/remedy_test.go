@@ -94,7 +94,7 @@ func TestJudge(t *testing.T) {
 		{"not compared", measured(1, 0, 3, 0), measured(0, 0, 1, 0), nil, false, "could not be compared"},
 		{
 			"left eager", measured(1, 0, 3, 0), eager, same, false,
-			"5 functions more left to eager execution, though 1 break fewer, 2 graphs fewer",
+			"5 functions more left to eager execution",
 		},
 		{"compiled at last", eager, measured(0, 0, 1, 0), same, true, "5 functions fewer left to eager execution; same results"},
 		{
@@ -126,6 +126,9 @@ func TestJudge(t *testing.T) {
 	} {
 		v := Judge(c.base, c.m, c.c)
 		if v.Proven != c.proven || !strings.Contains(v.Why, c.why) {
+			t.Errorf("%s: %+v", c.name, v)
+		}
+		if c.name == "left eager" && v.Why != c.why { // what runs eagerly breaks nowhere: that is no gain
 			t.Errorf("%s: %+v", c.name, v)
 		}
 	}
@@ -247,6 +250,27 @@ func TestCallText(t *testing.T) {
 	} {
 		if got := m.callText(); got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// What is offered for a Go program, and taken, is what tcdbg's own compiler has.
+func TestSwitchesOfGo(t *testing.T) {
+	offered := RunWide(true)
+	for _, id := range []string{"mode=max-autotune", "mode=max-autotune-no-cudagraphs", "cudagraphs=false"} {
+		if slices.Contains(offered, id) {
+			t.Errorf("%s is offered", id)
+		}
+		if _, err := Asked(nil, id, true); err == nil || !strings.Contains(err.Error(), id+" is a switch of PyTorch") {
+			t.Errorf("%s: %v", id, err)
+		}
+		if _, err := Asked(nil, id, false); err != nil || !slices.Contains(RunWide(false), id) {
+			t.Errorf("%s of a Python program: %v", id, err)
+		}
+	}
+	for _, id := range offered {
+		if _, err := Asked(nil, id, true); err != nil {
+			t.Errorf("%s: %v", id, err)
 		}
 	}
 }

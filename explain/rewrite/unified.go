@@ -62,13 +62,8 @@ func Unified(name string, lines []string, hunks []explain.Hunk) (string, error) 
 			if err != nil {
 				return "", err
 			}
-			for _, l := range lines[h.Line-1 : h.Line-1+n] {
-				body += "-" + l + "\n"
-			}
 			m := len(fixed) - len(lines) + n
-			for _, l := range fixed[h.Line-1 : h.Line-1+m] {
-				body += "+" + l + "\n"
-			}
+			body += changedLines(lines[h.Line-1:h.Line-1+n], fixed[h.Line-1:h.Line-1+m])
 			old, added, at = old+n, added+m, h.Line+n
 		}
 		keep(to)
@@ -77,6 +72,28 @@ func Unified(name string, lines []string, hunks []explain.Hunk) (string, error) 
 		i = j
 	}
 	return b.String(), nil
+}
+
+// changedLines are the lines that a hunk takes away and puts in their place; what begins or ends both stays.
+func changedLines(old, fixed []string) string {
+	before, after := 0, 0
+	for before < min(len(old), len(fixed)) && old[before] == fixed[before] {
+		before++
+	}
+	for after < min(len(old), len(fixed))-before && old[len(old)-1-after] == fixed[len(fixed)-1-after] {
+		after++
+	}
+	var b strings.Builder
+	put := func(sign string, list []string) {
+		for _, l := range list {
+			b.WriteString(sign + l + "\n")
+		}
+	}
+	put(" ", old[:before])
+	put("-", old[before:len(old)-after])
+	put("+", fixed[before:len(fixed)-after])
+	put(" ", old[len(old)-after:])
+	return b.String()
 }
 
 // end is the line after those that a hunk replaces.

@@ -15,7 +15,7 @@ func TestUnified(t *testing.T) {
 	second := []explain.Hunk{
 		{Line: 3, Lines: []string{"- c", "+ C", "+ CC"}},
 		{Line: 6, Lines: []string{"- f"}},
-		{Line: 15, Lines: []string{"- o", "+ O"}},
+		{Line: 14, Lines: []string{"  n", "- o", "+ O"}},
 	}
 	joined, err := Join(first, second)
 	if err != nil {
@@ -39,7 +39,8 @@ func TestUnified(t *testing.T) {
  g
  h
  i
-@@ -12,4 +12,4 @@
+@@ -11,5 +11,5 @@
+ k
  l
  m
  n

@@ -272,6 +272,26 @@ func TestTryOfAProgramThatFailsAtOnce(t *testing.T) {
 	}
 }
 
+// A switch that there is not is refused before the program runs, which may take long.
+func TestTryRefusesBeforeItRuns(t *testing.T) {
+	for id, why := range map[string]string{
+		"dynamic=maybe":            `dynamic is true, false, auto, not "maybe"`,
+		"nothing":                  "neither a remedy of this program nor a switch",
+		"mode=max-autotune":        "a switch of PyTorch",
+		"patch:GB0170@other.go:19": "neither a remedy of this program nor a switch",
+	} {
+		ran := filepath.Join(t.TempDir(), "ran")
+		path := program(t, strings.ReplaceAll("import \"os\"\n\nfunc main() { os.WriteFile(\"RAN\", nil, 0o600) }\n", "RAN", ran))
+		out := run(t, tcdbg(t, t.TempDir(), "try", "--only", id, path))
+		if out.code != ExitUsage && !strings.HasPrefix(id, "patch:") || !strings.Contains(out.stderr, why) {
+			t.Errorf("%s: %d %s", id, out.code, out.stderr)
+		}
+		if _, err := os.Stat(ran); (err == nil) != strings.HasPrefix(id, "patch:") {
+			t.Errorf("%s: the program ran: %v", id, err == nil)
+		}
+	}
+}
+
 // A program whose results differ from run to run refutes nothing and proves nothing.
 func TestTryUnstable(t *testing.T) {
 	state, path := t.TempDir(), program(t, strings.Replace(counting, "WHAT", `fmt.Println(time.Now().UnixNano())`, 1))

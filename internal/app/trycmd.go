@@ -109,6 +109,11 @@ func trialProgramOf(f tryFlags, args []string, command bool) (*trialProgram, *Ru
 
 // tried runs the program and the trials that the flags ask for.
 func (s *session) tried(f tryFlags, args []string, command bool) (*trials, error) {
+	for _, id := range f.only { // patches are known after the program has run, switches before
+		if _, err := remedy.Asked(nil, id, !command); err != nil && !strings.HasPrefix(id, remedy.PatchID) {
+			return nil, failf(ExitUsage, "--only: %v", err)
+		}
+	}
 	p, r, err := trialProgramOf(f, args, command)
 	if err != nil {
 		return nil, err
