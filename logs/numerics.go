@@ -1,5 +1,10 @@
 package logs
 
+import (
+	"slices"
+	"strings"
+)
+
 // This file is what a comparison of compiled code with eager execution found.
 
 // Numerics is one compiled graph beside eager execution: artifact tcdbg_numerics. It is written
@@ -18,6 +23,8 @@ type Numerics struct {
 	Values []NumericsValue `json:"values,omitempty"`
 	Fault  *NumericsFault  `json:"fault,omitempty"`
 	Born   *NumericsBorn   `json:"born,omitempty"`
+	// NaN is where the first NaN comes from, where Born is an Inf.
+	NaN *NumericsBorn `json:"nan,omitempty"`
 	// NotCompared are parts that were not, each with the reason.
 	NotCompared []string `json:"not_compared,omitempty"`
 	Repro       string   `json:"repro,omitempty"` // folder of the reproducer
@@ -72,7 +79,16 @@ type NumericsFault struct {
 	Nodes []NumericsValue `json:"nodes,omitempty"`
 }
 
-// NumericsBorn is where eager execution of a graph makes its first NaN or Inf.
+// Sources are Born and NaN, as far as there are any.
+func (n *Numerics) Sources() []*NumericsBorn {
+	return slices.DeleteFunc([]*NumericsBorn{n.Born, n.NaN}, func(b *NumericsBorn) bool { return b == nil })
+}
+
+// IsNaN reports whether there is a NaN among what came into being.
+func (b *NumericsBorn) IsNaN() bool { return strings.Contains(b.What, "NaN") }
+
+// NumericsBorn is where eager execution of a graph makes its first NaN or Inf: at a node of whose input
+// tensors none has a NaN, nor, for an Inf, an Inf.
 type NumericsBorn struct {
 	Call int64  `json:"call"`
 	What string `json:"what"` // 3 NaN
@@ -81,6 +97,8 @@ type NumericsBorn struct {
 	Pos  *Pos   `json:"pos,omitempty"`
 	// Input says that an input of the graph has it already.
 	Input string `json:"input,omitempty"`
+	// OfInf says that input tensors of the node have an Inf.
+	OfInf bool `json:"of_inf,omitempty"`
 }
 
 // NumericsCapture compares what a program computes without a compiler with what it computes when

@@ -225,7 +225,8 @@ func TestCursorOnWhatIsTried(t *testing.T) {
 		t.Fatalf("tried %v", f.tried)
 	}
 	full := richLedger()
-	full.Trials = append(full.Trials, trial(full.Baseline.Measured, 2, 3, 7, 1.8, &remedy.Comparison{First: "x"}, "mark_dynamic=forward:x:0"))
+	other := &remedy.Comparison{First: "x"}
+	full.Trials = append(full.Trials, trial(full.Baseline.Measured, 2, 3, 7, 1.8, other, "mark_dynamic=forward:x:0"))
 	again := *f.report
 	f.ledger, f.report = full, &again
 	d.script("poll")

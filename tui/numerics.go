@@ -155,7 +155,7 @@ func (r *numericsRow) draw(_ *scene, w int) theme.Line {
 		{Text: fmt.Sprintf(numericsColumns, theme.Fit(theme.Clean(r.g.Name()), numericsName(w)), calls, worst)},
 		theme.T(style&^theme.Bold, words),
 	}
-	if b := r.g.Born; b != nil {
+	for _, b := range r.g.Sources() {
 		l = append(l, theme.T(theme.Yellow, " "+theme.GlyphGuard+" "+b.What))
 	}
 	return l.Fit(w)
@@ -249,8 +249,10 @@ func docNumerics(d *doc, g *numerics.Graph) {
 	if f := g.Fault; f != nil {
 		docFault(d, f)
 	}
-	if b := g.Born; b != nil {
-		d.heading("NaN AND Inf")
+	for i, b := range g.Sources() {
+		if i == 0 {
+			d.heading("NaN AND Inf")
+		}
 		d.wrap(theme.Yellow, 2, numerics.BornText(b)+" (in eager execution)")
 		if b.Pos != nil {
 			d.place(*b.Pos)

@@ -217,12 +217,20 @@ func (w *watched) note(v logs.NumericsValue) {
 	}
 }
 
-// born finds the first NaN or Inf of eager execution, once.
+// born finds the first NaN and Inf of eager execution, each once.
 func (w *watched) born(s *subject, n int64) {
-	if w.record.Born == nil {
-		if b := s.born(); b != nil {
-			b.Call = n
-			w.record.Born = b
+	r := &w.record
+	if r.NaN != nil || r.Born != nil && r.Born.IsNaN() {
+		return
+	}
+	first, nan := s.born()
+	for _, b := range []*logs.NumericsBorn{first, nan} {
+		switch {
+		case b == nil:
+		case r.Born == nil:
+			b.Call, r.Born = n, b
+		case b.IsNaN():
+			b.Call, r.NaN = n, b
 		}
 	}
 }

@@ -81,39 +81,62 @@ func weighed(c comparison, i int, got, want []result, refs *references) comparis
 // differs reports whether nothing excuses a difference.
 func (c comparison) differs() bool { return c.faulty > 0 && !c.undecided }
 
-// born is the first node whose result has a NaN or an Inf that no input of it has, nor a number that
-// it is called with, as a mask's fill value; nil for none.
-func (s *subject) born() (b *logs.NumericsBorn) {
+// born is where the first NaN or Inf comes from, and where it is an Inf, where the first NaN does; nil for
+// none. An Inf comes from a node of whose inputs none has either, nor a number that it is called with, as
+// a mask's fill value; a NaN from one of whose inputs and numbers none is NaN.
+func (s *subject) born() (first, nan *logs.NumericsBorn) {
 	defer func() {
 		if recover() != nil {
-			b = nil
+			first, nan = nil, nil
 		}
 	}()
+	found := func(b *logs.NumericsBorn) {
+		switch {
+		case first == nil:
+			first = b
+		case nan == nil && !first.IsNaN() && b.IsNaN():
+			nan = b
+		}
+	}
 	for i, p := range s.g.Placeholders() {
 		if what := bad(s.in[i]); what != "" {
-			return &logs.NumericsBorn{What: what, Input: p.Name}
+			found(&logs.NumericsBorn{What: what, Input: p.Name})
 		}
+	}
+	if first != nil && first.IsNaN() || nan != nil { // an input has it
+		return first, nan
 	}
 	after := torch.RandomState()
 	defer after()
 	s.rewind()
 	s.g.RunWatched(copyInputs(s.in, false), func(n *graph.Node, value any, inputs []any) {
-		if b != nil || n.Op == ops.None {
+		if n.Op == ops.None || nan != nil || first != nil && first.IsNaN() {
 			return
 		}
-		what := bad(value)
-		if what == "" || slices.ContainsFunc(inputs, func(x any) bool { return bad(x) != "" }) || slices.ContainsFunc(n.Args, boundless) {
+		b := &logs.NumericsBorn{What: bad(value), Node: n.Name, Op: n.OpRow().Name, Pos: PosOf(n)}
+		if b.What == "" || slices.ContainsFunc(n.Args, isNumber(math.IsNaN)) {
 			return
 		}
-		b = &logs.NumericsBorn{What: what, Node: n.Name, Op: n.OpRow().Name, Pos: PosOf(n)}
+		for _, x := range inputs {
+			in := logs.NumericsBorn{What: bad(x)}
+			if in.IsNaN() {
+				return
+			}
+			b.OfInf = b.OfInf || in.What != ""
+		}
+		if b.IsNaN() || !b.OfInf && !slices.ContainsFunc(n.Args, isNumber(func(f float64) bool { return math.IsInf(f, 0) })) {
+			found(b)
+		}
 	})
-	return b
+	return first, nan
 }
 
-// boundless reports a number that is infinite or NaN.
-func boundless(a ops.Arg) bool {
-	f, ok := a.(float64)
-	return ok && (math.IsInf(f, 0) || math.IsNaN(f))
+// isNumber reports of an argument whether it is a number of a kind.
+func isNumber(kind func(float64) bool) func(ops.Arg) bool {
+	return func(a ops.Arg) bool {
+		f, ok := a.(float64)
+		return ok && kind(f)
+	}
 }
 
 // PosOf is the line of the program that a node comes from; nil where it has none.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"tcdbg/logs"
 	"tcdbg/logs/printable"
@@ -161,7 +162,11 @@ func BornText(b *logs.NumericsBorn) string {
 	if b.Input != "" {
 		return fmt.Sprintf("input %s has %s already in call %d", b.Input, b.What, b.Call)
 	}
-	out := fmt.Sprintf("%s gives %s in call %d; none of its input tensors has any", b.Node, b.What, b.Call)
+	of := "none of its input tensors has any"
+	if b.OfInf {
+		of = "its input tensors have Inf and no NaN"
+	}
+	out := fmt.Sprintf("%s gives %s in call %d; %s", b.Node, b.What, b.Call, of)
 	if b.Op != "" && b.Op != b.Node {
 		out = b.Op + " (" + out[:len(b.Node)] + ")" + out[len(b.Node):]
 	}
@@ -203,12 +208,16 @@ func (r *Report) WriteText(w io.Writer) error {
 		b.WriteString(strings.TrimRight(printable.Clean(fmt.Sprintf(format, args...)), " ") + "\n")
 	}
 	line("%s", r.Summary())
+	name := 28
 	for _, g := range r.Graphs {
-		line("  %-28s %-12s %d of %s%s", g.Name(), g.Result, g.Compared, count(int(g.Calls), "call"), prefixed(", ", g.WorstText()))
+		name = max(name, min(60, utf8.RuneCountInString(g.Name())))
+	}
+	for _, g := range r.Graphs {
+		line("  %-*s %-12s %d of %s%s", name, g.Name(), g.Result, g.Compared, count(int(g.Calls), "call"), prefixed(", ", g.WorstText()))
 		g.details(line)
 	}
 	if c := r.Capture; c != nil {
-		line("  %-28s %-12s %s", "capture", c.Result, CaptureText(c))
+		line("  %-*s %-12s %s", name, "capture", c.Result, CaptureText(c))
 		for _, text := range CaptureFaultText(c.Fault) {
 			line("      %s", text)
 		}
@@ -290,10 +299,10 @@ func (g *Graph) details(line func(string, ...any)) {
 			line("        %s", s)
 		}
 	}
-	if g.Born != nil {
-		line("      %s", BornText(g.Born))
-		if g.Born.Pos != nil {
-			line("      %s", PosText(g.Born.Pos))
+	for _, b := range g.Sources() {
+		line("      %s", BornText(b))
+		if b.Pos != nil {
+			line("      %s", PosText(b.Pos))
 		}
 	}
 	for _, n := range g.NotCompared {

@@ -56,3 +56,22 @@ func TestText(t *testing.T) {
 		t.Error("what differs is not what differs")
 	}
 }
+
+// Results stand in one column, however long the names of functions are.
+func TestResultsInOneColumn(t *testing.T) {
+	r := &Report{Graphs: []*Graph{
+		{Numerics: logs.Numerics{Compile: "0/0", Result: logs.NumericsEqual}, Function: "f"},
+		{Numerics: logs.Numerics{Compile: "1/0", Result: logs.NumericsEqual}, Function: "Net.Forward from line 23 on"},
+	}, Capture: &logs.NumericsCapture{Result: logs.NumericsEqual}}
+	var b strings.Builder
+	if err := r.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	at := map[int]bool{}
+	for _, l := range strings.Split(strings.TrimSpace(b.String()), "\n")[1:] {
+		at[strings.Index(l, " equal ")] = true
+	}
+	if len(at) != 1 {
+		t.Errorf("results are not in one column:\n%s", b.String())
+	}
+}

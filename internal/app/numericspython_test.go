@@ -148,6 +148,44 @@ func TestNumericsLeavesNoRegionOpen(t *testing.T) {
 	}
 }
 
+// allMasked has a row that is masked as a whole, by a fill value and by a mask that is added.
+var allMasked = map[string]string{"main.py": `import torch
+
+@torch.compile(backend="aot_eager")
+def filled(s, mask):
+    return s.masked_fill(mask, float("-inf")).softmax(-1) * 2
+
+@torch.compile(backend="aot_eager")
+def added(s, mask):
+    return (s + mask).softmax(-1) * 2
+
+mask = torch.ones(3, 3, dtype=torch.bool).triu(1)
+mask[1] = True
+for i in range(3):
+    s = torch.randn(3, 3)
+    filled(s, mask)
+    added(s, torch.zeros(3, 3).masked_fill(mask, float("-inf")))
+print("ok")
+`}
+
+// The NaN of a row that is masked as a whole comes from the softmax, though its input has an Inf.
+func TestNumericsOfAMaskedRow(t *testing.T) {
+	python := pythonWithTorch(t)
+	pythonProgram(t, allMasked)
+	r, _ := compared(t, t.TempDir(), 0, "--", python, "main.py")
+	for i, inputs := range []int{0, 1} {
+		g := r.Graphs[i]
+		list := g.Sources()
+		last := len(list) - 1
+		if last != inputs || list[last].Op != "softmax" || list[last].What != "3 NaN" || !list[last].OfInf {
+			t.Errorf("%s: %+v", g.Function, list)
+		}
+		if inputs == 1 && (len(list) == 0 || list[0].Input == "") {
+			t.Errorf("%s: the input's Inf is told as %+v", g.Function, list)
+		}
+	}
+}
+
 // wrongPythonCapture computes something else where it is traced.
 var wrongPythonCapture = map[string]string{"main.py": `import sys
 import torch

@@ -194,10 +194,12 @@ class _Graph(Held):
             guard(search.run)
 
     def born(self, n, subject):
-        if "born" not in self.record:
-            born = guard(subject.born)
-            if born:
-                self.record["born"] = dict(born, call=n)
+        if any("NaN" in self.record[k]["what"] for k in ("born", "nan") if k in self.record):
+            return
+        for b in guard(subject.born) or ():
+            key = "nan" if "born" in self.record else "born"
+            if key == "born" or "NaN" in b["what"]:
+                self.record[key] = dict(b, call=n)
 
     def none(self, why):
         if why not in self.record["not_compared"] and len(self.record["not_compared"]) < 16:

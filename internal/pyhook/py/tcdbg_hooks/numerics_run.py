@@ -279,14 +279,16 @@ class Subject:
         return out
 
     def born(self):
-        """The first node whose result has a NaN or an Inf that no input of it has, nor a number that it is
-        called with, as a mask's fill value."""
+        """Where the first NaN or Inf comes from, and where it is an Inf, where the first NaN does. An Inf comes
+        from a node of whose inputs none has either, nor a number that it is called with, as a mask's fill
+        value; a NaN from one of whose inputs and numbers none is NaN."""
+        watch = _Watch(self.gm)
         for name, a in zip(self.names, self.args):
             what = bad(a)
             if what:
-                return {"what": what, "node": "", "op": "", "input": name}
-        watch = _Watch(self.gm)
-        self.execute(watch.run)
+                watch.add({"what": what, "node": "", "op": "", "input": name})
+        if not watch.done:
+            self.execute(watch.run)
         return watch.found
 
 
@@ -408,29 +410,42 @@ class _Noisy(torch.fx.Interpreter):
 
 
 class _Watch(torch.fx.Interpreter):
-    found = None
+    done = False
+
+    def __init__(self, gm):
+        super().__init__(gm)
+        self.found = []
+
+    def add(self, source):
+        nan = "NaN" in source["what"]
+        if not self.done and (nan or not self.found):
+            self.found.append(source)
+            self.done = nan
 
     def run_node(self, n):
-        ins = []
-        if self.found is None:
-            ins = [bad(self.env.get(i)) for i in n.all_input_nodes] + [boundless(n.args) or boundless(n.kwargs)]
+        looks = not self.done and n.op.startswith("call")
+        ins = [bad(self.env.get(i)) for i in n.all_input_nodes] if looks else []
         out = super().run_node(n)
-        if self.found is None and n.op.startswith("call") and not any(ins):
-            what = bad(out)
-            if what:
-                self.found = {"what": what, "node": n.name, "op": op_of(n)}
-                if pos_of(n):
-                    self.found["pos"] = pos_of(n)
+        what = bad(out) if looks else ""
+        if not what or any("NaN" in i for i in ins) or any_number(math.isnan, (n.args, n.kwargs)):
+            return out
+        if "NaN" in what or not any(ins) and not any_number(math.isinf, (n.args, n.kwargs)):
+            self.add(dict({"what": what, "node": n.name, "op": op_of(n)}, **_place(n), **({"of_inf": True} if any(ins) else {})))
         return out
 
 
-def boundless(v):
-    """Whether a number among arguments is infinite or NaN."""
+def _place(n):
+    pos = pos_of(n)
+    return {"pos": pos} if pos else {}
+
+
+def any_number(kind, v):
+    """Whether a number of a kind is among arguments."""
     if isinstance(v, dict):
         v = list(v.values())
     if isinstance(v, (list, tuple)):
-        return any(map(boundless, v))
-    return isinstance(v, float) and not math.isfinite(v)
+        return any(any_number(kind, x) for x in v)
+    return isinstance(v, float) and kind(v)
 
 
 def bad(v):
