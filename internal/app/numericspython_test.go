@@ -148,6 +148,60 @@ func TestNumericsLeavesNoRegionOpen(t *testing.T) {
 	}
 }
 
+// faultyInductor is a PyTorch whose vector code of sigmoid is wrong, and gated a program that has one.
+const faultyInductor = `import importlib.abc, importlib.util, sys
+
+class Finder(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name != "torch._inductor.codegen.cpp":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        run = spec.loader.exec_module
+
+        def exec_module(module):
+            run(module)
+            module.CppVecOverrides.sigmoid = staticmethod(lambda x: f"{x}.tanh()")
+
+        spec.loader.exec_module = exec_module
+        return spec
+
+sys.meta_path.insert(0, Finder())
+`
+
+var gated = map[string]string{"main.py": `import torch
+
+@torch.compile
+def f(x, y):
+    return (torch.sigmoid(x) * y).sum(-1)
+
+print(f(torch.randn(8, 16), torch.randn(8, 16)).shape)
+`}
+
+// A reproducer tells of the PyTorch that runs it, and not of code that another one has left in PyTorch's cache.
+func TestReproducerCompilesAfresh(t *testing.T) {
+	python := pythonWithTorch(t)
+	pythonProgram(t, gated)
+	site, repro := t.TempDir(), filepath.Join(t.TempDir(), "repro")
+	if err := os.WriteFile(filepath.Join(site, "sitecustomize.py"), []byte(faultyInductor), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TORCHINDUCTOR_CACHE_DIR", t.TempDir())
+	t.Setenv("PYTHONPATH", site)
+	r, _ := compared(t, t.TempDir(), ExitFound, "--repro", repro, "--", python, "main.py")
+	g := r.Graphs[0]
+	if g.Fault == nil || g.Fault.Op != "sigmoid" || g.Fault.Stage != "code" || g.Repro == "" {
+		t.Fatalf("%+v", g.Fault)
+	}
+	for _, faulty := range []bool{true, false, true} {
+		t.Setenv("PYTHONPATH", map[bool]string{true: site}[faulty])
+		out, err := exec.Command(python, filepath.Join(g.Repro, "repro.py")).CombinedOutput()
+		if (err != nil) != faulty || strings.Contains(string(out), "elements differ") != faulty {
+			t.Errorf("faulty %v: %v\n%s", faulty, err, out)
+		}
+	}
+}
+
 // allMasked has a row that is masked as a whole, by a fill value and by a mask that is added.
 var allMasked = map[string]string{"main.py": `import torch
 

@@ -17,6 +17,8 @@ apart, and exits with 1 where they differ. Written by tcdbg check --numerics.
 import os
 import sys
 
+os.environ.setdefault("TORCHINDUCTOR_FORCE_DISABLE_CACHES", "1")  # what another PyTorch compiled tells nothing of this one
+
 import torch
 %(imports)s
 
@@ -92,7 +94,7 @@ def differs(what, got, want, exact):
 
 def backend_of(name):
     if name is None:
-        print("the program's own backend made the difference: name it as FILE.py:FUNCTION")
+        print("the program's own backend made the difference: python repro.py FILE.py:FUNCTION names it")
         sys.exit(2)
     if ":" not in name:
         return name
