@@ -162,6 +162,21 @@ func TestScreensFollowACall(t *testing.T) {
 	`)
 }
 
+// Where the call left at a break, the rest of its function begins at the same line: Guards shows those of the
+// entry that served the call.
+func TestGuardsOfACallThatBreaks(t *testing.T) {
+	f := callsFeed()
+	addGuards(f.report.Frames[2].Compiles[0]) // from the break on
+	d := newDriver(t, f, Options{}, 140, 40)
+	d.script(`
+		keys @ k k
+		expect calls 2-12 of Decoder.Forward
+		keys 5
+		expect → calls 2-12 of Decoder.Forward
+		expect [1/0] 4 guards
+	`)
+}
+
 // TestCallsNotRecorded: a trace without records of calls shows its compiles, and says that
 // calls were not recorded, and why where that is known.
 func TestCallsNotRecorded(t *testing.T) {

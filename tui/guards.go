@@ -108,6 +108,18 @@ func (*guardsScreen) rows(in *input) []row {
 	return rows
 }
 
+// find goes to the guards of the compile that is selected elsewhere; another function may begin at the
+// selected line, as the rest of one does at its break.
+func (scr *guardsScreen) find(want Selection) bool {
+	for i := range scr.Len() {
+		if r, ok := scr.at(i).(*guardRow); ok && want.HasID && keyOf(r.c.ID) == keyOf(want.ID) {
+			scr.set(i)
+			return true
+		}
+	}
+	return false
+}
+
 // entryKey names a cache entry in any epoch and rank.
 func entryKey(c *explain.Compile, entry string) string {
 	if c == nil {

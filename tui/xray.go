@@ -40,10 +40,15 @@ func (m *Model) openXRay() tea.Cmd {
 		sc.fail("X-ray: select something that has a line of the program")
 		return nil
 	}
-	r, gen := sc.report, sc.selGen
+	r, gen, read := sc.report, sc.selGen, sc.feed.Source
 	sc.say("looking through " + sc.place(p) + " …")
 	return func() tea.Msg {
 		c := xray.Of(r, xray.Subject{Pos: p})
+		if c.Pos.Code == "" { // nothing was captured from the line
+			if lines, err := read(p.File); err == nil && p.Line <= len(lines) {
+				c.Pos.Code = lines[p.Line-1]
+			}
+		}
 		return onUI(func(sc *scene) tea.Cmd {
 			if gen == sc.selGen && sc.over == nil && !sc.prompt.On() {
 				sc.say("")

@@ -22,6 +22,9 @@ func TestXRaySheet(t *testing.T) {
 	`)
 	checkFrame(t, d.frame(), 120, 50)
 	d.script(`
+		keys esc 2 g *
+		expect X-ray of model.go:15
+		expect // line 15
 		size 80x24
 		keys esc
 		refute X-ray of

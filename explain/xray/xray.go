@@ -230,7 +230,7 @@ func (m *maker) captured() Section {
 		})
 	}
 	switch {
-	case len(m.nodes) == 0 && len(m.ids) > 0:
+	case len(m.nodes) == 0 && len(m.ids) > 0 && !m.placed():
 		sec.Note = "The trace does not tell which captured operators come from this line."
 	case len(m.nodes) == 0 && m.report.Live: // a trace that still runs has no graph yet
 		sec.Note = "No graph so far has an operator of this line."
@@ -238,6 +238,16 @@ func (m *maker) captured() Section {
 		sec.Note = "No operator was captured from this line."
 	}
 	return sec
+}
+
+// placed reports whether the graphs that the line is in say which lines their operators come from.
+func (m *maker) placed() bool {
+	for _, g := range m.report.Graphs {
+		if m.in(g.ID) && slices.ContainsFunc(g.Nodes(), func(n explain.GraphNode) bool { return n.Pos.Line > 0 }) {
+			return true
+		}
+	}
+	return false
 }
 
 // nodeText is a node as one line.

@@ -79,6 +79,12 @@ func main() { fmt.Println(torch.Compile(f)(torch.Ones(3, 8), torch.Ones(8))) }`)
 	if !strings.Contains(other, "No operator was captured from this line.") || strings.Contains(other, "KERNELS") {
 		t.Errorf("a line outside:\n%s", other)
 	}
+	report.Kernels[0].Pos = append(report.Kernels[0].Pos, at("func main")) // as PyTorch's provenance says of a copy at the end
+	compiled := columnText(xray.Of(report, xray.Subject{Pos: at("func main")}))
+	if !strings.Contains(compiled, "No operator was captured from this line.") || !strings.Contains(compiled, "KERNELS") {
+		t.Errorf("a line that a kernel names:\n%s", compiled)
+	}
+	report.Kernels[0].Pos = report.Kernels[0].Pos[:len(report.Kernels[0].Pos)-1]
 	report.Live = true
 	live := columnText(xray.Of(report, xray.Subject{Pos: at("func main")}))
 	if !strings.Contains(live, "No graph so far has an operator of this line.") {

@@ -60,7 +60,7 @@ func (p *codeParser) line(line string) {
 		case c == nil:
 		case c.output != nil:
 			p.outputLine(c, body)
-		case strings.TrimSpace(body) == "return (":
+		case opensReturn(body):
 			c.output = []string{body}
 		case c.params && strings.HasPrefix(body, ")"):
 			c.params = false
@@ -73,14 +73,21 @@ func (p *codeParser) line(line string) {
 	}
 }
 
-// outputLine takes one line of a return that has its values one a line.
+// opensReturn reports whether a line begins a return that has its values one a line: of a tuple, or of
+// a joint graph, which unflattens them.
+func opensReturn(body string) bool {
+	body = strings.TrimSpace(body)
+	return body == "return (" || strings.HasPrefix(body, "return ") && strings.HasSuffix(body, "([")
+}
+
+// outputLine takes one line of such a return.
 func (p *codeParser) outputLine(c *class, body string) {
 	value, _, _ := strings.Cut(body, "  #")
-	if !strings.HasPrefix(body, ")") {
+	if !strings.HasPrefix(body, ")") && !strings.HasPrefix(body, "]") {
 		c.output = append(c.output, strings.TrimSpace(value))
 		return
 	}
-	whole := strings.TrimSuffix(strings.Join(c.output, " "), ",") + ")"
+	whole := c.output[0] + strings.TrimSuffix(strings.Join(c.output[1:], " "), ",") + strings.TrimSpace(value)
 	c.output = nil
 	p.statement(c, whole)
 }

@@ -135,6 +135,18 @@ func TestParametersByLine(t *testing.T) {
 	}
 }
 
+// TestResultsByLine: a joint graph of PyTorch 2.15 unflattens its results, one a line; none of them is an operator.
+func TestResultsByLine(t *testing.T) {
+	head := "class inner_f(torch.nn.Module):\n    def forward(self, primals_1, tangents_1):\n        # File: /w/m.py:8 in forward, " +
+		"code: return x.relu()\n        relu: \"f32[4][1]cpu\" = torch.ops.aten.relu.default(primals_1);  primals_1 = None\n        "
+	g := Parse(head + "return pytree.tree_unflatten([\n            relu,  # PlainAOTOutput(idx=0)\n            None,  # None\n" +
+		"            tangents_1,  # GradAOTOutput(grad_of=PlainAOTInput(idx=0))\n        ], self._out_spec)\n")
+	whole := Parse(head + "return pytree.tree_unflatten([relu, None, tangents_1], self._out_spec)\n")
+	if !reflect.DeepEqual(g, whole) || strings.Join(g.Operators(), " ") != "aten.relu.default" {
+		t.Errorf("%+v\nin one line\n%+v", g, whole)
+	}
+}
+
 // TestCuts: commas, assignments and operators within brackets and quotes are
 // none of the statement's own.
 func TestCuts(t *testing.T) {
