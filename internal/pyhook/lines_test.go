@@ -208,6 +208,42 @@ child(1)
 	}
 }
 
+// An interrupt that comes while a fork is followed reaches both processes: Python ignores what is raised in
+// callbacks of a fork. One of a handler that the program has set is called once.
+func TestInterruptAtFork(t *testing.T) {
+	p := python(t, "sys")
+	for handler, want := range map[string]string{"": "interrupted\ninterrupted\n", "signal.signal(signal.SIGINT, note)": "noted\nnoted\nslept\nslept\n"} {
+		v := start(t, p, `
+import os, signal, time
+import tcdbg_hooks.pause as pause
+def note(*_):
+    print("noted", flush=True)
+`+handler+`
+def amid(fn):
+    def run(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        return fn(self)
+    return run
+pause.Channel.in_parent = amid(pause.Channel.in_parent)
+pause.Channel.in_child = amid(pause.Channel.in_child)
+main = os.getpid()
+try:
+    os.fork()
+    end = time.monotonic() + 1
+    while time.monotonic() < end:
+        time.sleep(0.01)
+    print("slept", flush=True)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+if os.getpid() == main:
+    os.wait()
+`)
+		if out := v.end(0); out != want {
+			t.Errorf("%q printed %q, want %q", handler, out, want)
+		}
+	}
+}
+
 // An error that nobody catches is a stop with the frames that it came through; one that is
 // caught is none.
 func TestRaised(t *testing.T) {

@@ -12,7 +12,7 @@ import socket
 import sys
 import threading
 
-from . import guard, rank, when
+from . import forks, guard, rank, when
 from .session import Session
 
 SOCKET = "TCDBG_PAUSE"
@@ -154,10 +154,20 @@ def start():
     # After what the program has registered: its last lines can be stopped at, too.
     atexit.register(lambda: guard(session.do_leave, {}))
     if hasattr(os, "register_at_fork"):
+        interrupts = forks.Interrupts()
+
+        def before():
+            interrupts.hold()
+            guard(channel.before_fork)
+
+        def after(step):
+            guard(step)
+            interrupts.release()
+
         os.register_at_fork(
-            before=lambda: guard(channel.before_fork),
-            after_in_parent=lambda: guard(channel.in_parent),
-            after_in_child=lambda: guard(channel.in_child),
+            before=before,
+            after_in_parent=lambda: after(channel.in_parent),
+            after_in_child=lambda: after(channel.in_child),
         )
 
 
