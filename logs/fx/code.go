@@ -163,8 +163,15 @@ func (p *codeParser) add(c *class, n Node) {
 	p.nodes++
 }
 
+// ofForward begins the comment of nodes of the backward pass: the place of the node that they differentiate follows.
+const ofForward = "# Backward of forward node: "
+
 // comment takes "# File: F:L in fn, code: src".
 func (p *codeParser) comment(body string) {
+	if rest, ok := strings.CutPrefix(body, ofForward); ok {
+		p.source, _ = ParseSource(rest) // of a node without a place it has none either
+		return
+	}
 	if s, ok := ParseSource(body); ok {
 		p.source = s
 	} else if strings.HasPrefix(body, "# No stacktrace") {
@@ -222,6 +229,11 @@ func (p *codeParser) statement(c *class, body string) {
 	}
 	lhs, rhs, ok := cutAssign(body)
 	if !ok {
+		if name, typ, ok := strings.Cut(body, ": \""); ok && identifier(name) { // an input: a: "f32[4]"  # PlainAOTInput(idx=0)
+			typ, _, _ = strings.Cut(typ, "\"")
+			p.add(c, Node{Name: name, Op: "placeholder", Target: name, Type: typ})
+			return
+		}
 		if strings.HasSuffix(body, ")") { // a call whose result nobody uses
 			p.add(c, p.value(c, "", "", body))
 		}
