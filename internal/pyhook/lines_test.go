@@ -212,7 +212,9 @@ child(1)
 // callbacks of a fork. One of a handler that the program has set is called once.
 func TestInterruptAtFork(t *testing.T) {
 	p := python(t, "sys")
-	for handler, want := range map[string]string{"": "interrupted\ninterrupted\n", "signal.signal(signal.SIGINT, note)": "noted\nnoted\nslept\nslept\n"} {
+	for handler, want := range map[string]string{
+		"": "interrupted\ninterrupted\n", "signal.signal(signal.SIGINT, note)": "noted\nnoted\nslept\nslept\n",
+	} {
 		v := start(t, p, `
 import os, signal, time
 import tcdbg_hooks.pause as pause

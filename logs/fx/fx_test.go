@@ -153,7 +153,8 @@ func TestBackwardSources(t *testing.T) {
 	g := Parse("class inner_f(torch.nn.Module):\n    def forward(\n        self,\n        primals,\n        tangents,\n    ):\n" +
 		"        primals_1: \"f32[4][1]cpu\"  # PlainAOTInput(idx=0)\n        tangents_1: \"f32[4][1]cpu\"  # TangentAOTInput()\n" +
 		"        primals_1, tangents_1, = fx_pytree.tree_flatten_spec([primals, tangents], self._in_spec)\n" +
-		"        # File: /w/m.py:8 in forward, code: y = x.relu()\n        relu: \"f32[4][1]cpu\" = torch.ops.aten.relu.default(primals_1)\n" +
+		"        # File: /w/m.py:8 in forward, code: y = x.relu()\n" +
+		"        relu: \"f32[4][1]cpu\" = torch.ops.aten.relu.default(primals_1)\n" +
 		"        # File: /w/m.py:9 in forward, code: z = y.isnan()\n        isnan: \"b8[4][1]cpu\" = torch.ops.aten.isnan.default(relu)\n" +
 		"        # Backward of forward node: File: /w/m.py:8 in forward, code: y = x.relu()\n" +
 		"        mul: \"f32[4][1]cpu\" = torch.ops.aten.mul.Tensor(tangents_1, relu)\n        return pytree.tree_unflatten([relu, mul])\n")
