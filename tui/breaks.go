@@ -178,9 +178,7 @@ func (r *breakRow) draw(sc *scene, w int) theme.Line {
 	if n := r.g.Times(); n > 1 {
 		tail = fmt.Sprintf(" ×%d", n)
 	}
-	if r.g.Seconds > 0 && w >= 40 {
-		tail += " " + secondsOr(r.g.Seconds)
-	}
+	tail += r.cost(w)
 	place := sc.placeIn(b.Pos, max(10, w/2-4))
 	if place == "" {
 		place = "(no place)"
@@ -194,6 +192,24 @@ func (r *breakRow) draw(sc *scene, w int) theme.Line {
 	}
 	l = l.Fit(max(0, w-theme.Width(tail)))
 	return append(l, theme.Span{Text: tail, Style: theme.Faint})
+}
+
+// cost is what a steady call loses, with the compile time beside it; each says which it is, where there is room.
+func (r *breakRow) cost(w int) string {
+	var out []string
+	if r.g.LeftNanos > 0 {
+		out = append(out, nanos(r.g.LeftNanos)+" a call")
+	}
+	switch compiling := secondsOr(r.g.Seconds); {
+	case r.g.Seconds > 0 && w >= 60:
+		out = append(out, compiling+" compiling")
+	case r.g.Seconds > 0 && len(out) == 0:
+		out = append(out, compiling)
+	}
+	if w < 40 || len(out) == 0 {
+		return ""
+	}
+	return " " + strings.Join(out, ", ")
 }
 
 // breakTitle is the short reason.
