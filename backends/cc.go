@@ -58,6 +58,16 @@ func Compiler() (path, version string) {
 	return c.path, first
 }
 
+// CodeFor names the compiler and the processor that compiled code is for: machines with one name
+// can use each other's. It is "" where there is no compiler.
+func CodeFor() string {
+	c, err := findCompiler("")
+	if err != nil {
+		return ""
+	}
+	return c.id + "\n" + thisCPU().Flags
+}
+
 // fileID tells one version of a program from another without running it.
 func fileID(path string) string {
 	real, err := filepath.EvalSymlinks(path)

@@ -5,7 +5,8 @@
 //
 // It imports the standard library alone. Open this file first, then folder.go (what is
 // trusted of a folder), entry.go (the format), lock.go (several processes), trim.go
-// (the size) and seed.go (a cache that begins with another's runtime library).
+// (the size), seed.go (a cache that begins with another's runtime library) and portable.go
+// (all of it as one file, for another machine).
 package codecache
 
 import (

@@ -1,6 +1,8 @@
 package app
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -17,10 +19,10 @@ import (
 	"tcdbg/backends/codecache"
 )
 
-// This file is the commands around runs and the installation: runs, doctor, init.
+// This file is the commands around what is kept and the installation: runs, cache, doctor, init.
 
 func (s *session) maintenanceCommands() []*cobra.Command {
-	return []*cobra.Command{s.runsCommand(), s.doctorCommand(), s.initCommand()}
+	return []*cobra.Command{s.runsCommand(), cacheCommand(s), s.doctorCommand(), s.initCommand()}
 }
 
 func (s *session) runsCommand() *cobra.Command {
@@ -153,6 +155,198 @@ func (s *session) pruneRuns(keep int, older time.Duration) error {
 	}
 	_, err = fmt.Fprintf(s.Stdout, "removed %d of %s\n", removed, countOf(len(runs), "run"))
 	return err
+}
+
+// cacheCommand is about compiled code: what is kept, and taking it to another machine.
+func cacheCommand(s *session) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "cache", Short: "The cache of compiled code: list, clear, export, import", Args: cobra.NoArgs,
+		Long: `Kernels of Go programs are compiled once and kept, so that the next run of a
+program starts warm. The cache holds 1 GB at most; what was not used for the longest
+time goes.
+
+export writes all of it as one file; import adds such a file to the cache of another
+machine with the same C compiler and processor, where the first run then compiles
+nothing. What is imported is executed: import files of people whom you would let run
+programs on the machine.`,
+		Example: "  tcdbg cache\n  tcdbg cache export warm.zip\n  tcdbg cache import warm.zip\n  tcdbg cache clear",
+		RunE:    func(*cobra.Command, []string) error { return listCache(s, asJSON) },
+	}
+	list := &cobra.Command{
+		Use: "list", Short: "List what is kept, the last used first", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return listCache(s, asJSON) },
+	}
+	for _, c := range []*cobra.Command{c, list} {
+		c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	}
+	c.AddCommand(list, &cobra.Command{
+		Use: "clear", Short: "Remove all of it", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return clearCache(s) },
+	}, &cobra.Command{
+		Use: "export FILE", Short: "Write all of it as one file", Args: exactly("a file to write"),
+		RunE: func(_ *cobra.Command, args []string) error { return exportCache(s, args[0]) },
+	}, &cobra.Command{
+		Use: "import FILE", Short: "Add what export has written on a machine of the same kind", Args: exactly("a file to read"),
+		RunE: func(_ *cobra.Command, args []string) error { return importCache(s, args[0]) },
+	})
+	return c
+}
+
+// exactly asks for one argument.
+func exactly(what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return failf(ExitUsage, "%s needs %s and nothing else; see tcdbg cache %s --help", c.Name(), what, c.Name())
+		}
+		return nil
+	}
+}
+
+// cacheFolder is where the cache is.
+func cacheFolder() (string, error) {
+	dir, err := codecache.DefaultDir()
+	if err != nil {
+		return "", failf(ExitUsage, "%s", err)
+	}
+	return dir, nil
+}
+
+// cacheInfo is an entry as --json has it.
+type cacheInfo struct {
+	Name string    `json:"name"`
+	Kind string    `json:"kind"`
+	Size int64     `json:"bytes"`
+	Used time.Time `json:"used"`
+}
+
+func listCache(s *session, asJSON bool) error {
+	dir, err := cacheFolder()
+	if err != nil {
+		return err
+	}
+	entries, err := codecache.List(dir)
+	if err != nil {
+		return fileError("cannot read", dir, err, "")
+	}
+	if asJSON {
+		out := []cacheInfo{}
+		for _, e := range entries {
+			out = append(out, cacheInfo(e))
+		}
+		text, err := json.MarshalIndent(out, "", "  ")
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(s.Stdout, string(text))
+		return err
+	}
+	if len(entries) == 0 {
+		_, err := fmt.Fprintf(s.Stdout, "%s holds no compiled code; tcdbg run model.go fills it\n", dir)
+		return err
+	}
+	w := tabwriter.NewWriter(s.Stdout, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "ENTRY\tKIND\tSIZE\tUSED")
+	for _, e := range entries {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", shown(e.Name), shown(e.Kind), sizeText(e.Size), e.Used.Format("Jan _2 15:04"))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(
+		s.Stdout, "%s, %s of at most %s in %s\n", entriesOf(entries), sizeOf(entries), sizeText(codecache.DefaultLimit), dir,
+	)
+	return err
+}
+
+func clearCache(s *session) error {
+	dir, err := cacheFolder()
+	if err != nil {
+		return err
+	}
+	gone, err := codecache.Clear(dir)
+	if err != nil {
+		return fileError("cannot clear", dir, err, "")
+	}
+	_, err = fmt.Fprintf(s.Stdout, "removed %s, %s\n", entriesOf(gone), sizeOf(gone))
+	return err
+}
+
+func exportCache(s *session, path string) error {
+	dir, err := cacheFolder()
+	if err != nil {
+		return err
+	}
+	machine := backends.CodeFor()
+	if machine == "" {
+		return failf(ExitUsage, "there is no C compiler here, so nothing can be said of the code; set CC")
+	}
+	if entries, err := codecache.List(dir); err == nil && len(entries) == 0 {
+		return failf(ExitNoFile, "%s holds no compiled code; run the program once, then export", dir)
+	}
+	var out []codecache.Info
+	var skipped int
+	err = writeOut(path, func(o *outFile) error {
+		var err error
+		out, skipped, err = codecache.Export(dir, machine, o)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if skipped > 0 {
+		fmt.Fprintf(s.Stderr, "tcdbg: left out %d that are not whole\n", skipped)
+	}
+	_, err = fmt.Fprintf(s.Stdout, "wrote %s, %s, to %s; tcdbg cache import reads it on a machine of the same kind\n",
+		entriesOf(out), sizeOf(out), shown(path))
+	return err
+}
+
+func importCache(s *session, path string) error {
+	dir, err := cacheFolder()
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return fileError("cannot read", path, err, "")
+	}
+	defer func() { _ = f.Close() }()
+	st, err := f.Stat()
+	if err != nil || !st.Mode().IsRegular() {
+		return failf(ExitNoFile, "cannot read %s: it is no regular file", shown(path))
+	}
+	added, have, err := codecache.Import(dir, backends.CodeFor(), f, st.Size())
+	switch {
+	case errors.Is(err, codecache.ErrOtherMachine):
+		return failf(ExitUsage, "%s is not imported: %s, and would not be used here", shown(path), err)
+	case err != nil:
+		return failf(ExitUsage, "%s is not imported: %s", shown(path), shown(err.Error()))
+	}
+	_, err = fmt.Fprintf(s.Stdout, "added %s, %s; %s there already\n", entriesOf(added), sizeOf(added), wereThere(have))
+	return err
+}
+
+func wereThere(n int) string {
+	if n == 1 {
+		return "1 was"
+	}
+	return fmt.Sprintf("%d were", n)
+}
+
+func entriesOf(list []codecache.Info) string {
+	if len(list) == 1 {
+		return "1 entry"
+	}
+	return fmt.Sprintf("%d entries", len(list))
+}
+
+func sizeOf(list []codecache.Info) string {
+	var n int64
+	for _, e := range list {
+		n += e.Size
+	}
+	return sizeText(n)
 }
 
 func (s *session) doctorCommand() *cobra.Command {
