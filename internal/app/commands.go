@@ -28,7 +28,7 @@ replays PyTorch (exec, replay).
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(s.runCommand(), s.execCommand(), s.replayCommand(), s.tryCommand(),
-		s.fixCommand(), s.versionCommand(), s.completionCommand(root))
+		s.fixCommand(), benchCommand(s), s.versionCommand(), s.completionCommand(root))
 	root.AddCommand(s.reportCommands()...)
 	root.AddCommand(s.maintenanceCommands()...)
 	return root
