@@ -53,6 +53,8 @@ type Report struct {
 	Numerics   *numerics.Report // of compiled code beside eager execution, nil: nothing was compared
 	Calls      Calls            // what became of each call of a compiled function
 
+	StepsMissing string // why no steps of traces were recorded, "" where nothing is said
+
 	Totals     Totals
 	ByKind     map[string]int64
 	Frames     []*Frame      // by first appearance

@@ -73,7 +73,7 @@ func (scr *sourceScreen) walkAct(sc *scene, a keys.Action) (tea.Cmd, bool) {
 	case to < 0:
 		sc.say("this is the first step of the trace")
 	case to >= len(w.steps.Steps):
-		sc.say("the trace ends here" + ended(w.steps))
+		sc.say(ended(w.compile, w.steps))
 	default:
 		scr.walkTo(sc, to)
 	}
@@ -82,20 +82,24 @@ func (scr *sourceScreen) walkAct(sc *scene, a keys.Action) (tea.Cmd, bool) {
 
 func adds(s *logs.StepOnce) bool { return len(s.Guards)+len(s.Nodes) > 0 }
 
-func ended(t *logs.TraceSteps) string {
-	if t.End == "" {
-		return ""
+// ended says how the trace ends, or that it has not.
+func ended(c *explain.Compile, t *logs.TraceSteps) string {
+	switch n := len(c.Breaks); {
+	case t.Amid:
+		return "the program stands here, amid the trace"
+	case t.End == "":
+		return "the trace ends here"
+	case n > 0 && c.Breaks[n-1].Code != "" && !strings.HasPrefix(t.End, "GB"): // PyTorch's words name no code
+		return "the trace ends here: " + c.Breaks[n-1].Code + ", " + t.End
 	}
-	return ": " + t.End
+	return "the trace ends here: " + t.End
 }
 
 // beginWalk reads the trace of the selected compile beside the UI.
 func (scr *sourceScreen) beginWalk(sc *scene) tea.Cmd {
 	c := scr.tracedCompile(sc)
 	if c == nil {
-		sc.fail("steps of traces are not recorded" + map[bool]string{
-			false: "; set TORCH_LOGS=trace_source,trace_bytecode",
-		}[sc.report.OfGo()])
+		sc.fail("steps of traces are not recorded" + notRecorded(sc.report))
 		return nil
 	}
 	sc.say("reading the trace of " + idText(c.ID) + " …")
@@ -113,6 +117,17 @@ func (scr *sourceScreen) beginWalk(sc *scene) tea.Cmd {
 			return nil
 		})
 	}
+}
+
+// notRecorded is why there are no steps, or what records them.
+func notRecorded(r *explain.Report) string {
+	switch {
+	case r.StepsMissing != "":
+		return ": " + r.StepsMissing
+	case r.OfGo():
+		return ""
+	}
+	return ": tcdbg exec --pause records them, and so does TORCH_LOGS=trace_source,trace_bytecode"
 }
 
 // tracedCompile is the selected compile, or where none is, the first one whose steps are
@@ -194,8 +209,11 @@ func (scr *sourceScreen) docWalk(d *doc) {
 		head += fmt.Sprintf(", %s deep", count(s.Depth, "call"))
 	}
 	d.add(theme.T(theme.Bold, head), theme.T(theme.Faint, "  "+d.sc.place(p)+inFunc(p)))
-	if s.As != "" {
+	switch {
+	case s.As != "" && s.Set != "":
 		d.wrap(theme.Plain, 2, s.Set+" = "+s.As)
+	case s.As != "":
+		d.wrap(theme.Plain, 2, "gives "+s.As)
 	}
 	for _, n := range s.Nodes {
 		d.add(theme.T(theme.Compiled, "  + "), theme.T(theme.Plain, n))
@@ -204,13 +222,13 @@ func (scr *sourceScreen) docWalk(d *doc) {
 		d.add(theme.T(theme.Guard, "  "+theme.GlyphGuard+" "), theme.T(theme.Plain, g))
 	}
 	if w.at == len(w.steps.Steps)-1 {
-		d.wrap(theme.Break, 2, "the trace ends here"+ended(w.steps))
+		d.wrap(theme.Break, 2, ended(w.compile, w.steps))
 		if w.steps.Left > 0 {
 			d.wrap(theme.Faint, 2, fmt.Sprintf("%d instructions that add nothing, or are beyond the bound, are in no step", w.steps.Left))
 		}
 	}
 	title := "OPERANDS"
-	if w.logged {
+	if w.logged || !d.sc.report.OfGo() {
 		title = "STACK"
 	}
 	docList(d, title, s.On, false)
@@ -253,7 +271,7 @@ func docList(d *doc, title string, texts []string, newest bool) {
 func soFar(w *traceWalk) (vars, guards, nodes []string) {
 	seen := map[string]bool{}
 	for i := w.at; i >= 0; i-- {
-		if s := &w.steps.Steps[i]; s.As != "" && !seen[s.Set] {
+		if s := &w.steps.Steps[i]; s.As != "" && s.Set != "" && !seen[s.Set] {
 			seen[s.Set] = true
 			vars = append(vars, s.Set+" = "+s.As)
 		}

@@ -103,6 +103,50 @@ func TestWalkOfALog(t *testing.T) {
 	d = newDriver(t, f, Options{}, 100, 30)
 	d.script(`
 		keys 2 ]
+		expect tcdbg exec --pause records them
 		expect TORCH_LOGS=trace_source,trace_bytecode
+	`)
+	f.report.StepsMissing = "PyTorch 9.9 has no loop over instructions that can be hooked"
+	d = newDriver(t, f, Options{}, 140, 30)
+	d.script(`
+		keys 2 ]
+		expect steps of traces are not recorded: PyTorch 9.9 has no loop
+	`)
+}
+
+// TestWalkOfDynamo: of a PyTorch program what is on the symbolic stack, what an instruction leaves there,
+// and that the program stands still amid the trace.
+func TestWalkOfDynamo(t *testing.T) {
+	f := richFeed()
+	f.report.Engine = "PyTorch 2.15.0"
+	steps := &logs.TraceSteps{
+		Places: []logs.Pos{at(44, "Decoder.forward", "    h = self.attn(x)")}, Amid: true,
+		Steps: []logs.StepOnce{
+			{Instr: "LOAD_FAST x", As: "LazyVariableTracker(L['x'])"},
+			{Instr: "BINARY_OP +", On: []string{"TensorVariable(h)", "TensorVariable(x)"}, As: "TensorVariable(add)", Nodes: []string{"add = h + x"}},
+			{Instr: "STORE_FAST h", On: []string{"TensorVariable(add)"}, Set: "h", As: "TensorVariable(add)"},
+		},
+	}
+	f.report.Frames[1].Compiles[0].Trace = &explain.Trace{Count: 3, Load: func() *logs.TraceSteps { return steps }}
+	d := newDriver(t, f, Options{}, 160, 50)
+	d.script(`
+		keys 2 ] ]
+		expect gives TensorVariable(add)
+		expect STACK
+		refute OPERANDS
+		refute VALUES SO FAR
+		keys ]
+		expect h = TensorVariable(add)
+		expect VALUES SO FAR: 1
+		expect GRAPH SO FAR: 1
+		expect the program stands here, amid the trace
+		keys ]
+		expect the program stands here, amid the trace
+	`)
+	steps.Amid, steps.End = false, "graph break: generic_jump TensorVariable()"
+	f.report.Frames[1].Compiles[0].Breaks = []*explain.Break{{Code: "GB0170"}}
+	d.script(`
+		keys ]
+		expect the trace ends here: GB0170, graph break
 	`)
 }

@@ -37,10 +37,12 @@ type Fold struct {
 	numerics   *numerics.Report
 	compared   map[numericsKey]*numerics.Graph
 	called     called
-	profiles   []*profile
-	byKind     map[string]int64
-	records    int64
-	unknown    int64
+
+	stepsMissing string // why a process records no steps of traces
+	profiles     []*profile
+	byKind       map[string]int64
+	records      int64
+	unknown      int64
 
 	frames   map[frameKey]*explain.Frame
 	compiles map[compileKey]*compile

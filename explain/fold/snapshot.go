@@ -79,6 +79,7 @@ func copyReport(f *Fold) *explain.Report {
 	copySession(f, r)
 	copyNumerics(f, r)
 	copyCalls(f, r, c)
+	r.StepsMissing = f.stepsMissing
 	copyProfiles(f, r)
 	f.total(r)
 	return r

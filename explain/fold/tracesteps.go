@@ -14,7 +14,14 @@ import (
 // tcdbgTraceSteps takes the steps of a trace; of one that was started over the last attempt's.
 func tcdbgTraceSteps(f *Fold, r *logs.Record) {
 	var v logs.TraceSteps
-	c := ofCompile(f, r, &v)
+	if !f.versioned(r, &v) {
+		return
+	}
+	if v.Missing != "" {
+		f.stepsMissing = f.intern(v.Missing)
+		return
+	}
+	c := f.compileOf(r)
 	if c == nil {
 		return
 	}
@@ -63,6 +70,9 @@ func traceLine(f *Fold, r *logs.Record, name, text string) {
 		}
 	}
 	steps := t.steps // what comes later is appended, or counted in a copy of its own
+	if c.Trace != nil && !c.Trace.Logged {
+		return // recorded by us, with what each step added
+	}
 	c.Trace = &explain.Trace{Count: len(steps.Steps), Logged: true, Load: func() *logs.TraceSteps { return &steps }}
 }
 

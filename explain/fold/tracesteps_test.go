@@ -82,3 +82,43 @@ func TestLoggedSteps(t *testing.T) {
 		t.Errorf("the line's text: %q", code)
 	}
 }
+
+// TestStepsOfDynamo: what a Python program recorded of Dynamo's trace, of which the last attempt
+// is the one that was compiled, and why another one records nothing.
+func TestStepsOfDynamo(t *testing.T) {
+	st, err := logs.Open([]string{"testdata/tracesteps.log"}, logs.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	r, err := All(st, "trace")
+	if err != nil || len(r.Frames) != 2 {
+		t.Fatalf("%v, %+v", err, r.Frames)
+	}
+	tr := r.Frames[0].Compiles[0].Trace
+	if tr == nil || tr.Logged {
+		t.Fatalf("%+v", tr)
+	}
+	steps := tr.Load()
+	var got []string
+	for i, s := range steps.Steps[1:] {
+		if len(s.Nodes) > 0 {
+			got = append(got, fmt.Sprintf("%d %s on %s: %s", steps.Place(i+1).Line, s.Instr, strings.Join(s.On, " "), strings.Join(s.Nodes, " ")))
+		}
+	}
+	want := "5 LOAD_METHOD relu on LazyVariableTracker(L['x']): l_x_: float32[3] = input L['x']\n" +
+		"5 CALL 0 on NullVariable GetAttrVariable(L['x'].relu): relu: float32[3] = relu(l_x_)\n" +
+		"5 BINARY_OP * on TensorVariable(relu) LazyConstantVariable(L['k']): y: float32[3] = mul(relu, 2)"
+	if text := strings.Join(got, "\n"); text != want {
+		t.Errorf("got\n%s\nwant\n%s", text, want)
+	}
+	if !strings.HasPrefix(steps.End, "graph break: ") || tr.Count != len(steps.Steps) {
+		t.Errorf("%q, %d of %d", steps.End, tr.Count, len(steps.Steps))
+	}
+	r = traceOf(t, func(w *logs.Writer) {
+		w.Emit(logs.Artifact(logs.NoCompile, logs.TraceSteps{Missing: "PyTorch 9.9 has no loop"}))
+	})
+	if r.StepsMissing != "PyTorch 9.9 has no loop" {
+		t.Errorf("%q", r.StepsMissing)
+	}
+}

@@ -16,11 +16,17 @@ const hooksFolder = "hooks"
 // kinetoLevel is the variable for how much PyTorch's profiler says of itself.
 const kinetoLevel = "KINETO_LOG_LEVEL"
 
+// stepsVar is set to 0 where the steps of traces are not to be recorded.
+const stepsVar = "TCDBG_STEPS"
+
 // modules are those that the options ask for, and the one that records calls.
 func (o *Options) modules() []string {
 	var list []string
 	if o.Pause {
 		list = append(list, "pause")
+		if os.Getenv(stepsVar) != "0" {
+			list = append(list, "tracesteps")
+		}
 	}
 	if o.Profile > 0 {
 		list = append(list, "profile")

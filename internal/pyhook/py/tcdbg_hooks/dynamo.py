@@ -125,6 +125,7 @@ class Hooks:
         moment.compiled = frames.function_name(root.f_code)
         moment.compile = current_compile()
         moment.captured = len(walk.captured(tx))
+        moment.trace = getattr(tx.output, "_tcdbg_trace", None)
         return moment
 
     def amid(self, moment, tx):

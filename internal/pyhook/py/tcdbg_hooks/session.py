@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 
-from . import failed, frames, lines, of_the_program, rank, record
+from . import failed, frames, guard, lines, of_the_program, rank, record
 from .points import Point, places
 from .stops import Moment, Stop, current_compile, dynamo_off
 
@@ -457,6 +457,8 @@ class Session:
         """Writes the records of a stop; None where that failed, and then there is none."""
         try:
             stop = Stop(self.count, moment, why, point, command, standing.label, rank())
+            if moment.trace is not None:
+                guard(moment.trace.stands)
             standing.stop = stop.compose(self.watches)
             record("tcdbg_stop", standing.stop)
             self.state("paused", {"id": command}, standing.label, standing.stop.get("where"), moment.kind)

@@ -75,6 +75,7 @@ class Moment:
         self.inner = inner  # () -> levels that Python's stack does not have: a frame that is traced
         self.compiled = self.compile = self.reason = ""
         self.captured = 0  # operators of the graph so far
+        self.trace = None  # tracesteps.Trace, of a moment within one whose steps are recorded
         self.details = None  # (values, stop) -> None: adds what this kind of stop has
         self._levels = self._frames = None
         self.hidden = 0
@@ -135,7 +136,7 @@ class Moment:
         """Frames are not kept."""
         self._levels = self._frames = None
         self.stack = lambda: ([], 0)
-        self.inner = self.details = None
+        self.inner = self.details = self.trace = None
 
 
 class Stop:

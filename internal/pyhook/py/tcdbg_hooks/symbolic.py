@@ -3,7 +3,7 @@
 from . import frames
 from .captured import Replay, Unknown, target_name
 from .stops import Level
-from .values import cut, described, torch_module, type_name
+from .values import TEXT, cut, described, torch_module, type_name
 
 NODES = 2000  # that are shown
 
@@ -11,7 +11,7 @@ NODES = 2000  # that are shown
 # Variable trackers.
 
 
-def _unlazy(vt):
+def unlazy(vt):
     """The tracker that a lazy one has become, itself where it is still lazy. Nothing is realized:
     that would add guards."""
     if is_lazy(vt) and vt.is_realized():
@@ -19,8 +19,15 @@ def _unlazy(vt):
     return vt
 
 
+_lazy = {}  # class of a tracker -> whether its trackers are lazy
+
+
 def is_lazy(vt):
-    return any(c.__name__ == "LazyVariableTracker" for c in type(vt).__mro__)
+    kind = type(vt)
+    known = _lazy.get(kind)
+    if known is None:
+        known = _lazy[kind] = any(c.__name__ == "LazyVariableTracker" for c in kind.__mro__)
+    return known
 
 
 def _lazy_value(vt):
@@ -34,7 +41,7 @@ def _lazy_value(vt):
 
 def real(vt, replay, depth=6):
     """The real value of a variable tracker; Unknown where there is none yet."""
-    vt = _unlazy(vt)
+    vt = unlazy(vt)
     kind = type(vt).__name__
     if is_lazy(vt):
         return _lazy_value(vt)
@@ -69,7 +76,7 @@ def fake(vt):
 
 def node_of(vt):
     """The captured node of a tracker. A lazy one is not asked: it would be realized."""
-    vt = _unlazy(vt)
+    vt = unlazy(vt)
     return None if is_lazy(vt) else getattr(getattr(vt, "proxy", None), "node", None)
 
 
@@ -84,7 +91,7 @@ def shown(name, vt, replay, values, arg=False, depth=4):
         out.update(values.value(real(vt, replay), depth))
     except Unknown as e:
         out["unknown"] = cut(str(e))
-        out["type"] = type_name(example) if example is not None else type(_unlazy(vt)).__name__
+        out["type"] = type_name(example) if example is not None else type(unlazy(vt)).__name__
     except Exception as e:
         out["unknown"] = cut("cannot be looked at: %s: %s" % (type(e).__name__, e))
     if isinstance(example, torch.Tensor):
@@ -99,9 +106,9 @@ def shown(name, vt, replay, values, arg=False, depth=4):
 def _contents(vt, output):
     """What is in the cell of a variable that an inner function uses; other trackers themselves.
     Dynamo's own load_cell notes that the cell was read."""
-    if type(_unlazy(vt)).__name__ != "CellVariable":
+    if type(unlazy(vt)).__name__ != "CellVariable":
         return vt
-    cell = _unlazy(vt)
+    cell = unlazy(vt)
     stored = getattr(output.side_effects, "store_attr_mutations", {}).get(cell, {})
     return stored.get("cell_contents") or getattr(cell, "pre_existing_contents", None) or vt
 
@@ -187,20 +194,53 @@ def _example(torch, example):
 
 def node_lines(graph):
     """The captured nodes, a line each."""
-    torch = torch_module()
     out = []
     for node in graph.nodes:
         if len(out) == NODES:
             out.append("and more")
             break
-        what = _example(torch, node.meta.get("example_value"))
-        what = ": " + what if what else ""
-        if node.op == "placeholder":
-            source = getattr(node.meta.get("grapharg"), "source", None)
-            name = getattr(source, "name", "")
-            call = "input " + cut(str(name() if callable(name) else name), 120)
-        else:
-            args = [str(a) for a in node.args] + ["%s=%s" % kv for kv in node.kwargs.items()]
-            call = "%s(%s)" % (target_name(node.target), ", ".join(args))
-        out.append(cut("%s%s = %s" % (node.name, what, call)))
+        out.append(node_line(node))
     return out
+
+
+def node_line(node, most=TEXT):
+    """A captured node: its name, what Dynamo knows of it, and the call."""
+    what = _example(torch_module(), node.meta.get("example_value"))
+    what = ": " + what if what else ""
+    if node.op == "placeholder":
+        call = "input " + cut(source_name(getattr(node.meta.get("grapharg"), "source", None)), 120)
+    else:
+        args = [str(a) for a in node.args] + ["%s=%s" % kv for kv in node.kwargs.items()]
+        call = "%s(%s)" % (target_name(node.target), ", ".join(args))
+    return cut("%s%s = %s" % (node.name, what, call), most)
+
+
+def source_name(source):
+    """Where a value comes from: L['x']."""
+    name = getattr(source, "name", "")
+    return str(name() if callable(name) else name)
+
+
+def lazy_source(vt):
+    """Where the value of a lazy tracker comes from, None for one that is computed."""
+    return getattr(vt._cache, "source", None)
+
+
+def spelled(vt):
+    """A tracker in PyTorch's terms: TensorVariable(relu)."""
+    kind = type(vt).__name__
+    if is_lazy(vt):
+        name = source_name(lazy_source(vt))
+        return cut("%s(%s)" % (kind, name), 80) if name else kind
+    node = node_of(vt)
+    if node is not None:
+        expr = getattr(vt, "sym_num", None)
+        return cut("%s(%s)" % (kind, node.name if expr is None else expr), 80)
+    if kind == "ConstantVariable":
+        return cut("ConstantVariable(%r)" % (vt.value,), 80)
+    name = source_name(getattr(vt, "source", None)) or getattr(getattr(vt, "fn", None), "__name__", "")
+    if not name and kind == "GetAttrVariable":
+        name = "%s, %s" % (spelled(unlazy(vt.obj)), vt.name)
+    if not name and kind.startswith(("List", "Tuple", "Size")) and isinstance(getattr(vt, "items", None), list):
+        name = "length=%d" % len(vt.items)
+    return cut("%s(%s)" % (kind, name), 80) if name else kind

@@ -1,5 +1,6 @@
 """Steps through a trace: to its next instruction, and to the next operator that it captures."""
 
+import dis
 import threading
 
 from . import frames, hooked, symbolic
@@ -90,11 +91,24 @@ def captured(tx):
 
 def next_instruction(tx, instruction):
     """What Dynamo comes to, in words, with the values that it works on."""
-    arg = "" if instruction.argval is None else " %s" % cut(str(getattr(instruction.argval, "opname", instruction.argval)), 60)
     top = [told(vt) for vt in tx.stack[-SHOWN:]]
     if len(tx.stack) > SHOWN:
         top.insert(0, "...")
-    return "Dynamo comes to %s%s; on its stack: %s" % (instruction.opname, arg, ", ".join(top) or "nothing")
+    return "Dynamo comes to %s; on its stack: %s" % (instruction_text(instruction), ", ".join(top) or "nothing")
+
+
+def instruction_text(instruction):
+    """An instruction with what it is given."""
+    arg = instruction.argval
+    if arg is None:
+        return instruction.opname
+    if instruction.opname == "BINARY_OP":
+        arg = _operators.get(arg, arg)
+    return "%s %s" % (instruction.opname, cut(str(getattr(arg, "opname", arg)), 60))
+
+
+# From 3.11 on one instruction does all of them, by number.
+_operators = {i: text for i, (_, text) in enumerate(getattr(dis, "_nb_ops", ()))}
 
 
 def told(vt):
@@ -104,8 +118,6 @@ def told(vt):
         return node.name
     kind = type(vt).__name__
     if symbolic.is_lazy(vt) or kind != "ConstantVariable":
-        source = getattr(vt, "source", None) if not symbolic.is_lazy(vt) else vt._cache.source
-        name = getattr(source, "name", "")
-        name = name() if callable(name) else name
-        return cut(str(name), 60) if name else kind.removesuffix("Variable").lower()
+        name = symbolic.source_name(symbolic.lazy_source(vt) if symbolic.is_lazy(vt) else getattr(vt, "source", None))
+        return cut(name, 60) if name else kind.removesuffix("Variable").lower()
     return cut(repr(vt.value), 60)
