@@ -127,7 +127,7 @@ func notRecorded(r *explain.Report) string {
 	case r.OfGo():
 		return ""
 	}
-	return ": tcdbg exec --pause records them, and so does TORCH_LOGS=trace_source,trace_bytecode"
+	return ": tcdbg exec --pause records them"
 }
 
 // tracedCompile is the selected compile, or where none is, the first one whose steps are

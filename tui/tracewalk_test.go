@@ -97,14 +97,13 @@ func TestWalkOfALog(t *testing.T) {
 	d.script(`
 		keys 2 ]
 		expect steps of traces are not recorded
-		refute TORCH_LOGS
+		refute exec --pause
 	`)
 	f.report.Engine = "PyTorch 2.15.0"
 	d = newDriver(t, f, Options{}, 100, 30)
 	d.script(`
 		keys 2 ]
 		expect tcdbg exec --pause records them
-		expect TORCH_LOGS=trace_source,trace_bytecode
 	`)
 	f.report.StepsMissing = "PyTorch 9.9 has no loop over instructions that can be hooked"
 	d = newDriver(t, f, Options{}, 140, 30)
@@ -123,7 +122,10 @@ func TestWalkOfDynamo(t *testing.T) {
 		Places: []logs.Pos{at(44, "Decoder.forward", "    h = self.attn(x)")}, Amid: true,
 		Steps: []logs.StepOnce{
 			{Instr: "LOAD_FAST x", As: "LazyVariableTracker(L['x'])"},
-			{Instr: "BINARY_OP +", On: []string{"TensorVariable(h)", "TensorVariable(x)"}, As: "TensorVariable(add)", Nodes: []string{"add = h + x"}},
+			{
+				Instr: "BINARY_OP +", On: []string{"TensorVariable(h)", "TensorVariable(x)"}, As: "TensorVariable(add)",
+				Nodes: []string{"add = h + x"},
+			},
 			{Instr: "STORE_FAST h", On: []string{"TensorVariable(add)"}, Set: "h", As: "TensorVariable(add)"},
 		},
 	}

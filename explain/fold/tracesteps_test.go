@@ -103,7 +103,8 @@ func TestStepsOfDynamo(t *testing.T) {
 	var got []string
 	for i, s := range steps.Steps[1:] {
 		if len(s.Nodes) > 0 {
-			got = append(got, fmt.Sprintf("%d %s on %s: %s", steps.Place(i+1).Line, s.Instr, strings.Join(s.On, " "), strings.Join(s.Nodes, " ")))
+			on, nodes := strings.Join(s.On, " "), strings.Join(s.Nodes, " ")
+			got = append(got, fmt.Sprintf("%d %s on %s: %s", steps.Place(i+1).Line, s.Instr, on, nodes))
 		}
 	}
 	want := "5 LOAD_METHOD relu on LazyVariableTracker(L['x']): l_x_: float32[3] = input L['x']\n" +

@@ -125,7 +125,8 @@ torch.compile(f, backend="eager", dynamic=True)(torch.ones(3), 2.5)
 	var spelled []string
 	for i, step := range s.Steps {
 		if strings.HasPrefix(step.Instr, "BINARY_OP") || step.Set != "" || strings.HasSuffix(step.Instr, ", returned") {
-			spelled = append(spelled, fmt.Sprintf("%d %d %s %s %s=%s", s.Place(i).Line, step.Depth, step.Instr, strings.Join(step.On, " "), step.Set, step.As))
+			on := strings.Join(step.On, " ")
+			spelled = append(spelled, fmt.Sprintf("%d %d %s %s %s=%s", s.Place(i).Line, step.Depth, step.Instr, on, step.Set, step.As))
 		}
 	}
 	want := "3 1 BINARY_OP * TensorVariable(relu) K =TensorVariable(y)\n" +
