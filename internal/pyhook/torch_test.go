@@ -450,3 +450,30 @@ print(w.grad)
 		t.Errorf("printed %q", out)
 	}
 }
+
+// A callable without code of the program's own, as nn.Sequential, is compiled in a wrapper of PyTorch's: the stops before it
+// and at its miss stand at the program's line, and name what it calls.
+func TestStopsAtAWrapper(t *testing.T) {
+	v := start(t, python(t, "torch"), `import torch
+net = torch.compile(torch.nn.Sequential(torch.nn.Linear(4, 4)), backend="eager")
+for n in (2, 3):
+    net(torch.ones(n, 4))
+`, brk(1, "frame"), brk(2, "recompile"))
+	for _, kind := range []logs.StopKind{logs.StopFrame, logs.StopRecompile, logs.StopFrame} {
+		s := v.stop()
+		if s.Kind != kind || s.Compiled != "Sequential" || s.Where.Line != 4 || filepath.Base(s.Where.File) != "program.py" {
+			t.Errorf("%s of %s at %+v, want %s", s.Kind, s.Compiled, s.Where, kind)
+		}
+		if len(s.Stack) != 1 || !strings.Contains(s.Reason, "PyTorch's own: inner of external_utils.py") {
+			t.Errorf("%q, %+v", s.Reason, s.Stack)
+		}
+		if a := v.ask(s, "n", 0); a.Value.Text == "" {
+			t.Errorf("%+v", a)
+		}
+		if kind == logs.StopRecompile && (len(s.Guards) == 0 || s.Guards[0].Result == "") {
+			t.Errorf("%+v", s.Guards)
+		}
+		v.goOn(s)
+	}
+	v.end(0)
+}

@@ -11,6 +11,21 @@ from . import guards as guard_states
 from .stops import Level, Moment, current_compile
 
 
+def called(code, scope):
+    """What the program calls that is compiled, and in words that its frame is PyTorch's own: a wrapper of a callable, as of
+    nn.Sequential, whose code is not the program's."""
+    name = frames.function_name(code)
+    if frames.kind_of(code) != frames.TORCH:
+        return name, ""
+    fn = scope.get("fn")
+    fn = getattr(fn, "__self__", fn)
+    if fn is not None:
+        own = fn.__qualname__ if hasattr(fn, "__qualname__") else type(fn).__name__
+    else:
+        own = type(scope["self"]).__name__ if "self" in scope else name
+    return own, "the frame that is compiled for it is PyTorch's own: %s of %s" % (name, os.path.basename(code.co_filename))
+
+
 class Hooks:
     """Our hooks, and the session that they ask."""
 
@@ -229,10 +244,10 @@ class Hooks:
             "recompile", lambda: frames.user_frames(at),
             lambda: [Level(code, code.co_firstlineno, frame.f_locals, frame.f_globals)],
         )  # fmt: skip
-        moment.compiled = frames.function_name(code)
+        moment.compiled, wraps = called(code, frame.f_locals)
         moment.compile = current_compile()
         text = "\n".join(str(r) for r in reasons) if isinstance(reasons, (list, tuple)) else str(reasons)
-        moment.reason = text[:4000]
+        moment.reason = "\n".join(t for t in (text[:4000], wraps) if t)
 
         def details(values, out):
             out["guards"] = guard_states.states(guard_states.entries_of(entries), frame, values)
@@ -268,7 +283,7 @@ class Hooks:
             found = frame.f_locals
             code, scope, globals = found["code"], found["locals"], found["globals"]
             moment.inner = lambda: [Level(code, code.co_firstlineno, scope, globals)]
-            moment.compiled = frames.function_name(code)
+            moment.compiled, moment.reason = called(code, scope)
         else:
             moment.reason = "compiles %s" % trigger.lower().replace("_", " ")
         compile_id = moment.compile

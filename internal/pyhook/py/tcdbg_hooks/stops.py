@@ -98,6 +98,9 @@ class Moment:
             outer = [Level.of(f) for f in self.frames()]
             if inner and outer and frames.resumes(inner[-1].code, outer[0].code):
                 del outer[0]
+            if self.kind in ("frame", "recompile") and len(inner) == 1 and outer and frames.kind_of(inner[0].code) == frames.TORCH:
+                inner = []  # PyTorch's wrapper of a callable: the program's line is where it calls that
+                self.hidden += 1
             # Where it stands is always shown.
             mine = inner[:1] + [level for level in inner[1:] if frames.kind_of(level.code) in (frames.USER, frames.LIBRARY)]
             self.hidden += len(inner) - len(mine)
