@@ -181,7 +181,11 @@ func (*stopScreen) rows(in *input) []row {
 		}
 		out = append(append(out, &headRow{text: title}), rows...)
 	}
-	section("STANDS AT", now)
+	stands := "STANDS AT"
+	if in.feed != nil && !in.feed.Run().Live {
+		stands = "STOOD AT ITS END"
+	}
+	section(stands, now)
 	section("BREAKPOINTS", pointRows(s.Points))
 	section("EXPRESSIONS", answerRows(s))
 	if s.Earlier > 0 {

@@ -275,6 +275,9 @@ func TestStopKeyBar(t *testing.T) {
 		if stands := f.run.Live && f.report.Session.Stops[1].Stands; stands == strings.Contains(d.plain(), "was at:") {
 			t.Errorf("%s: it stands: %v\n%s", c.name, stands, d.plain())
 		}
+		if now := strings.Contains(d.plain(), "STANDS AT"); now != (f.run.Live && f.report.Session.Stops[1].Stands) {
+			t.Errorf("%s: it is said to stand: %v\n%s", c.name, now, d.plain())
+		}
 		for _, key := range []string{back, operator, line} {
 			if got, want := strings.Contains(bar, key), slices.Contains(c.shown, key); got != want {
 				t.Errorf("%s: %q is shown: %v; %s", c.name, key, got, bar)

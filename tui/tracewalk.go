@@ -86,7 +86,7 @@ func adds(s *logs.StepOnce) bool { return len(s.Guards)+len(s.Nodes) > 0 }
 func ended(c *explain.Compile, t *logs.TraceSteps) string {
 	switch n := len(c.Breaks); {
 	case t.Amid:
-		return "the program stands here, amid the trace"
+		return "as far as the trace had come where the program stood still"
 	case t.End == "":
 		return "the trace ends here"
 	case n > 0 && c.Breaks[n-1].Code != "" && !strings.HasPrefix(t.End, "GB"): // PyTorch's words name no code

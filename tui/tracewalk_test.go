@@ -141,9 +141,9 @@ func TestWalkOfDynamo(t *testing.T) {
 		expect h = TensorVariable(add)
 		expect VALUES SO FAR: 1
 		expect GRAPH SO FAR: 1
-		expect the program stands here, amid the trace
+		expect as far as the trace had come where the program stood
 		keys ]
-		expect the program stands here, amid the trace
+		expect as far as the trace had come where the program stood
 	`)
 	steps.Amid, steps.End = false, "graph break: generic_jump TensorVariable()"
 	f.report.Frames[1].Compiles[0].Breaks = []*explain.Break{{Code: "GB0170"}}
