@@ -452,6 +452,34 @@ func TestBackToTheNaN(t *testing.T) {
 	}
 }
 
+// A NaN or Inf that comes into being in a backward pass is gone back to, in eager code and in a compiled graph's.
+func TestBackToAGradient(t *testing.T) {
+	needCompiler(t)
+	for _, call := range []string{"loss(w)", "torch.Compile(loss)(w)"} {
+		d := debugKept(t, program(t, strings.Replace(`import (
+	"fmt"
+
+	"tcdbg/torch"
+	"tcdbg/torch/kw"
+)
+
+func loss(w *torch.Tensor) *torch.Tensor { return w.Sqrt().Sum() }
+
+func main() {
+	w := torch.Zeros(3, kw.RequiresGrad(true))
+	l := CALL
+	l.Backward() // born
+	fmt.Println(w.Grad()) // end
+}
+`, "CALL", call, 1)))
+		end := d.step(fmt.Sprintf("model.go:%d", lineOf(t, d, "// end")))
+		s := d.back("nan")
+		if s.Kind != logs.StopNaN || !strings.Contains(s.Reason, "3 Inf") || s.Past != end.Moment {
+			t.Errorf("%s: %s: %s at %+v", call, s.Kind, s.Reason, s.Where)
+		}
+	}
+}
+
 // Every kind of stop is met again: in a trace, at its instructions, at a compile, a break and
 // a miss, before a kernel, in the midst of a line that a call returns to, at a panic.
 func TestBackToEveryKindOfStop(t *testing.T) {

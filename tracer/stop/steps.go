@@ -159,6 +159,7 @@ func (d *Debugger) arm() {
 	if g := d.again; g != nil && g.inside {
 		want |= mask(g.Target.Kinds)
 		a.place, traces = g.Target.Place, true
+		a.numbers = a.numbers || mask(g.Target.Kinds)&bit(logs.StopNaN) != 0
 	}
 	if g := d.again; g != nil && g.Search != nil && g.Search.NaN {
 		want |= bit(logs.StopNaN)
