@@ -154,7 +154,6 @@ class Trace:
         line = inst.starts_line or getattr(inst.positions, "lineno", None) or tx.lineno or tx.f_code.co_firstlineno
         if self.open or self.steps:
             self.add(self.open[-1] if self.open else self.steps[-1])
-        step = {"at": self.place(tx.f_code, line), "depth": len(self.open), "instr": instruction_text(inst)}
         place = self.place(tx.f_code, line)
         key = (id(tx.f_code), tx.instruction_pointer)  # the place keeps the code
         stack = tx.stack
