@@ -57,7 +57,7 @@ var layers = []layer{
 		"torch/internal/strided"},
 	{1, "torch/internal/kernels", "ops ops/sym torch/internal/..."},
 	{1, "torch/kw", "torch"},
-	{1, "torch/compiler", "torch torch/kw"},
+	{1, "torch/compiler", "torch torch/kw torch/compiler/modes"},
 	{1, "torch/nn/...", sourceMay},
 	{1, "torch/autograd/...", sourceMay},
 	{1, "torch/optim/...", sourceMay},

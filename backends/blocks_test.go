@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"tcdbg/graph"
+	"tcdbg/inductor"
+	"tcdbg/inductor/codegen/cpp"
 	"tcdbg/internal/test"
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
@@ -81,6 +83,10 @@ func TestBlocksOfDynamicBatch(t *testing.T) {
 	m := graph.NewModule(g.G)
 	if p := programOf(t, m, false, true, true); !strings.Contains(p.IR, "block=8") {
 		t.Errorf("no image in blocks:\n%s", p.IR)
+	}
+	plain := inductor.Options{Machine: cpp.Machine{Lanes: 8, Cache: 1 << 20}, Cores: 1, Params: []bool{false, true, true}, NoLayout: true}
+	if p, err := inductor.Compile(m.G, plain); err != nil || strings.Contains(p.IR, "block=8") {
+		t.Errorf("with layout_optimization off an image is in blocks: %v\n%s", err, p.IR)
 	}
 	for _, lanes := range widthsOf(t) {
 		run, err := inductorAt(t, lanes).Compile(&tracer.Request{Module: m})

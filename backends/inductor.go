@@ -161,6 +161,7 @@ func (e *engine) compile(g *graph.Graph, r *tracer.Request, opt inductor.Options
 func (e *engine) compiled(g *graph.Graph, r *tracer.Request, opt inductor.Options) (*executable, error) {
 	end := phase(r, phaseInductor)
 	opt.Faults = e.set.cfg.Faults
+	opt.NoEpilogueFusion, opt.NoLayout, opt.MaxFusion = r.Options.NoEpilogueFusion, r.Options.NoLayoutOptimization, r.Options.MaxFusionSize
 	opt.Machine = e.machine()
 	opt.Cores, opt.ID, opt.Log = runtime.GOMAXPROCS(0), r.ID, r.Log
 	prog, err := inductor.Compile(g, opt)

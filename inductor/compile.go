@@ -33,6 +33,10 @@ type Options struct {
 	// Decisions ends the search for fusions after so many; 0: no limit, -1: nothing
 	// is fused.
 	Decisions int
+	// NoEpilogueFusion keeps what reads a template's result out of its kernel, NoLayout images
+	// as they come; MaxFusion bounds the nodes of a kernel, 0: the default.
+	NoEpilogueFusion, NoLayout bool
+	MaxFusion                  int
 	// Faults, for tests of what looks for them, are put into the program.
 	Faults *Faults
 }
@@ -220,6 +224,9 @@ func (c *compiler) lower() (int, error) {
 // layout rewrites the regions that are worth it, and keeps what was weighed.
 func (c *compiler) layout() (int, error) {
 	n := 0
+	if c.opt.NoLayout {
+		return 0, nil
+	}
 	c.regions = layout.Blocks(c.ir, layout.Options{Lanes: c.opt.Machine.Lanes})
 	for _, r := range c.regions {
 		if r.Chosen {
@@ -243,7 +250,8 @@ func (c *compiler) weighed() string {
 
 func (c *compiler) fuse() (int, error) {
 	c.logSchedule()
-	c.groups = sched.Schedule(c.ir, sched.Options{Record: c.fusion, Decisions: c.opt.Decisions, Replaces: c.opt.Replaces})
+	c.groups = sched.Schedule(c.ir, sched.Options{Record: c.fusion, Decisions: c.opt.Decisions, Replaces: c.opt.Replaces,
+		MaxFusion: c.opt.MaxFusion, NoEpilogue: c.opt.NoEpilogueFusion})
 	if err := sched.CheckOrder(c.groups); err != nil {
 		return 0, fmt.Errorf("inductor: %s: %w", c.graph.Name, err)
 	}

@@ -17,10 +17,11 @@ import (
 // build makes graphs without data.
 type build struct {
 	*graph.Builder
-	env      *sym.Env
-	inputs   int
-	params   []bool
-	replaces map[int]int // outputs that replace the content of inputs
+	env        *sym.Env
+	inputs     int
+	params     []bool
+	noEpilogue bool
+	replaces   map[int]int // outputs that replace the content of inputs
 }
 
 func newBuild(name string) *build {
@@ -57,7 +58,8 @@ func (b *build) compile(t testing.TB, outs ...ops.Value) *Program {
 		args[i] = o
 	}
 	b.G.SetOutput(args)
-	p, err := Compile(b.G, Options{Machine: cpp.Machine{Lanes: 8, Cache: 8 << 20}, Cores: 2, Params: b.params, Replaces: b.replaces})
+	p, err := Compile(b.G, Options{Machine: cpp.Machine{Lanes: 8, Cache: 8 << 20}, Cores: 2, Params: b.params, Replaces: b.replaces,
+		NoEpilogueFusion: b.noEpilogue})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,6 +45,10 @@ var refusals = []refused{
 		w := b.add(ops.Float32, with, dims(8)...)
 		return []ops.Value{b.Emit(ops.Mul, b.Emit(ops.Sin, w), b.input(8))}
 	}},
+	{"template epilogue not satisfied", "the option epilogue_fusion is off", func(b *build, with bool) []ops.Value {
+		b.noEpilogue = with
+		return []ops.Value{b.Emit(ops.Relu, b.Emit(ops.Mm, b.input(8, 8), b.input(8, 8)))}
+	}},
 	{"prologue fusion turned off", "the template reads its operands", func(b *build, with bool) []ops.Value {
 		if with {
 			return []ops.Value{b.Emit(ops.Mm, b.Emit(ops.Relu, b.input(8, 8)), b.input(8, 8))}

@@ -34,6 +34,7 @@ func (c *compiler) logSchedule() {
 	s := logs.Schedule{
 		Graph: g.Name, Code: g.Code(), Params: c.opt.Params, Hints: map[string]int64{},
 		Lanes: c.opt.Machine.Lanes, Cache: c.opt.Machine.Cache,
+		NoEpilogueFusion: c.opt.NoEpilogueFusion, NoLayout: c.opt.NoLayout, MaxFusion: c.opt.MaxFusion,
 	}
 	if g.Env != nil { // one without dynamic sizes needs none
 		for _, x := range g.Env.Symbols {
@@ -82,6 +83,7 @@ func Replay(s logs.Schedule, decisions int) (groups []Group, steps []logs.Fusion
 	}
 	c, err := compile(g, Options{
 		Machine: cpp.Machine{Lanes: s.Lanes, Cache: s.Cache}, Cores: 1, Params: s.Params, Decisions: decisions,
+		NoEpilogueFusion: s.NoEpilogueFusion, NoLayout: s.NoLayout, MaxFusion: s.MaxFusion,
 	})
 	if err != nil {
 		return nil, nil, err

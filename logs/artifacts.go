@@ -197,6 +197,10 @@ type Schedule struct {
 	Cache  int64            `json:"cache"` // bytes
 	Ops    []string         `json:"ops"`   // of op0, op1, ...: the operator
 	Nodes  [][]string       `json:"nodes"` // of op0, op1, ...: the nodes of Code that it computes
+	// What kw.Options asked for.
+	NoEpilogueFusion bool `json:"no_epilogue_fusion,omitempty"`
+	NoLayout         bool `json:"no_layout_optimization,omitempty"`
+	MaxFusion        int  `json:"max_fusion_size,omitempty"`
 }
 
 func (Schedule) ArtifactName() (string, int) { return "tcdbg_schedule", 1 }

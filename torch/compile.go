@@ -24,7 +24,7 @@ type Option struct {
 // function whatever it captures, and a change of that may recompile it.
 //
 // Options: kw.Backend (name or BackendFunc), kw.Mode, kw.Fullgraph, kw.Dynamic,
-// kw.Disable, kw.Name, kw.RecompileLimit, kw.CaptureBackward,
+// kw.Options, kw.Disable, kw.Name, kw.RecompileLimit, kw.CaptureBackward,
 // kw.ActivationMemoryBudget.
 //
 // With kw.CaptureBackward(true), which PyTorch does not have, loss.Backward() within f is
@@ -38,6 +38,11 @@ type Option struct {
 // of those bytes, and computes the rest again in the backward pass, at 0 all that is no input; only
 // random numbers are never drawn twice. A backward pass that kw.CaptureBackward has captured is in the graph of
 // its loss, for which nothing is saved: the budget has no effect there, and a note says so.
+//
+// kw.Options has names and values of torch._inductor.config: epilogue_fusion, layout_optimization,
+// max_fusion_size and triton.cudagraphs, which is mode reduce-overhead, as compiler.ListOptions lists them.
+// Others are refused, with the name that is spelt most like it; max_autotune and its kin are taken where
+// they are off. As in PyTorch there is either a mode or options.
 //
 // With kw.Mode("reduce-overhead") a call without gradients allocates nothing:
 // each goroutine's results keep their memory, and a later call of the function
@@ -145,7 +150,7 @@ func checkCompile(f any, opts []Option) {
 	case v.Kind() != reflect.Pointer:
 		refuse("%T is not a pointer: a copy of it has no code of its own; pass net.Forward", f)
 	}
-	backend, mode := "inductor", modes.Default
+	backend, mode, optioned := "inductor", "", false
 	for _, o := range opts {
 		ok := true
 		switch o.Name {
@@ -159,6 +164,11 @@ func checkCompile(f any, opts []Option) {
 			}
 		case "mode":
 			mode, ok = o.Value.(string)
+		case "options":
+			optioned = true
+			if _, err := modes.ParseOptions(o.Value); err != nil {
+				refuse("%v", err)
+			}
 		case "fullgraph", "dynamic", "disable", "capture_backward":
 			_, ok = o.Value.(bool)
 		case "name":
@@ -178,6 +188,9 @@ func checkCompile(f any, opts []Option) {
 			refuse("option %s: unexpected value %v", o.Name, o.Value)
 		}
 	}
+	if optioned && mode != "" {
+		refuse(modes.Both)
+	}
 	if slices.ContainsFunc(opts, func(o Option) bool { return o.Name == "disable" && o.Value == true }) {
 		return
 	}
@@ -188,6 +201,9 @@ func checkCompile(f any, opts []Option) {
 	}
 	if _, err := modes.Check(backend, mode); err != nil {
 		refuse("%v", err)
+	}
+	if optioned && backend == "custom" {
+		refuse(modes.NotCustom)
 	}
 }
 

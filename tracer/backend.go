@@ -16,6 +16,7 @@ import (
 	"tcdbg/graph"
 	"tcdbg/logs"
 	"tcdbg/torch"
+	"tcdbg/torch/compiler/modes"
 	"tcdbg/tracer/replay"
 	"tcdbg/tracer/stop"
 )
@@ -25,7 +26,8 @@ type Request struct {
 	ID      logs.CompileID
 	Module  *graph.Module
 	Example []torch.Value // the values of this first call, one a placeholder
-	Mode    string        // default, reduce-overhead, max-autotune
+	Mode    string        // default, reduce-overhead
+	Options modes.Options // kw.Options
 	Log     logs.Sink
 	// MemoryBudget is kw.ActivationMemoryBudget, 0 to 1; nil: 1.
 	MemoryBudget *float64

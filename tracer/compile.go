@@ -98,8 +98,9 @@ func (c *Compiled) build(tr *eval.Trace, entry *replay.Entry, rec *recorder) err
 	m := graph.NewModule(entry.Graph)
 	rec.captured(tr, m)
 	r := &Request{
-		ID: entry.ID, Module: m, Example: entry.Values(tr.Entry, nil), Mode: c.opts.mode, Log: c.t.sink, MemoryBudget: &c.opts.budget,
-		Changing: tr.Changing(c.setFields()), Watch: c.t.kernelWatch(),
+		ID: entry.ID, Module: m, Example: entry.Values(tr.Entry, nil), Mode: c.opts.mode, Options: c.opts.inductor, Log: c.t.sink,
+		MemoryBudget: &c.opts.budget,
+		Changing:     tr.Changing(c.setFields()), Watch: c.t.kernelWatch(),
 	}
 	run, plan, err := compileWith(c.t.backendFor(c.opts), r)
 	if err != nil {

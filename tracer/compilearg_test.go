@@ -191,6 +191,7 @@ func try(what string, g func()) {
 func main() {
 	var none func(*torch.Tensor) *torch.Tensor
 	var nobody *nn.Linear
+	bad := torch.BackendFunc(func(*torch.GraphModule, []torch.Value) (func([]torch.Value) []torch.Value, error) { return nil, nil })
 	try("struct", func() { torch.Compile(&plain{}) })
 	try("value", func() { torch.Compile(value{}) })
 	try("int", func() { torch.Compile(3) })
@@ -206,6 +207,20 @@ func main() {
 	try("option", func() { torch.Compile(f, kw.Lr(0.1)) })
 	try("type", func() { torch.Compile(f, torch.Option{Name: "fullgraph", Value: 1}) })
 	try("disabled", func() { torch.Compile(f, kw.Mode("fast"), kw.Disable(true)) })
+	try("tuned", func() { torch.Compile(f, kw.Mode("max-autotune-no-cudagraphs")) })
+	try("near", func() { torch.Compile(f, kw.Options(map[string]any{"epilog_fusion": true})) })
+	try("far", func() { torch.Compile(f, kw.Options(map[string]any{"quux": 1})) })
+	try("bool", func() { torch.Compile(f, kw.Options(map[string]any{"epilogue_fusion": 1})) })
+	try("size", func() { torch.Compile(f, kw.Options(map[string]any{"max_fusion_size": 0})) })
+	try("fixed", func() { torch.Compile(f, kw.Options(map[string]any{"freezing": true})) })
+	try("both", func() { torch.Compile(f, kw.Mode("default"), kw.Options(map[string]any{}), kw.Disable(true)) })
+	try("custom", func() { torch.Compile(f, kw.Backend(bad), kw.Options(map[string]any{})) })
+	try("ok", func() {
+		torch.Compile(f, kw.Options(map[string]any{"max-fusion-size": 8, "triton.cudagraphs": true, "max_autotune": false}))
+	})
+	fmt.Println(compiler.ListBackends(), compiler.ListBackends("debug"), compiler.ListOptions())
+	fmt.Println(compiler.ListModeOptions("default"), compiler.ListModeOptions("reduce-overhead"))
+	try("list", func() { compiler.ListModeOptions("max-autotune") })
 	try("fine", func() { torch.Compile(f, kw.Mode("reduce-overhead"), kw.Dynamic(true)) })
 }`
 	dir := t.TempDir()
@@ -222,6 +237,15 @@ func main() {
 		t.Errorf("under the tracer\n%s%s\nunder go run\n%s", got.stdout, got.stderr, out)
 	}
 	for _, want := range []string{
+		`autotune mode "max-autotune" is not supported: kernels are chosen by a cost model, and none are timed; use "reduce-overhead"`,
+		`tuned mode "max-autotune-no-cudagraphs" is not supported: kernels are chosen by a cost model, and none are timed; use "default"`,
+		`near unexpected optimization option "epilog_fusion", did you mean "epilogue_fusion"? known options are`,
+		`far unexpected optimization option "quux"; known options are`,
+		`bool optimization option "epilogue_fusion": got int, should be bool`, `size optimization option "max_fusion_size": 0 is below 1`,
+		`fixed optimization option "freezing" is not supported with true: weights stay inputs`,
+		"both either mode or options can be specified", "custom options are Inductor's", "ok <nil>",
+		"[aot_eager eager inductor] [inductor] [epilogue_fusion layout_optimization max_fusion_size triton.cudagraphs]",
+		"map[] map[triton.cudagraphs:true]", `list compiler.ListModeOptions: mode "max-autotune" is not supported`,
 		"mode mode \"fast\" is not supported; there are \"default\" and \"reduce-overhead\"",
 		"eager mode mode \"fast\" is not supported", "passed over <nil>", "has no method Forward",
 	} {

@@ -1,6 +1,7 @@
 package tracer
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -29,6 +30,14 @@ func (t *Tracer) checkBackend(o options) (mode string, err error) {
 		t.cfg.note("with capture_backward one graph computes loss and gradients and saves nothing between two: " +
 			"activation_memory_budget is for backward passes that are not captured")
 	}
+	if o.optioned {
+		switch name := o.backendName(); {
+		case name == "custom":
+			return "", errors.New(modes.NotCustom)
+		case name != "inductor":
+			t.cfg.note(fmt.Sprintf("backend %s ignores options", name))
+		}
+	}
 	over, err := modes.Check(o.backendName(), o.mode)
 	if over {
 		t.cfg.note(fmt.Sprintf("backend %s ignores mode %q", o.backendName(), o.mode))
@@ -42,6 +51,8 @@ type options struct {
 	backend   torch.BackendFunc // a user's own
 	named     string
 	mode      string
+	inductor  modes.Options
+	optioned  bool // kw.Options was given
 	fullgraph bool
 	dynamic   dynamicMode
 	disable   bool
@@ -73,7 +84,7 @@ func configured(s compiler.Settings) dynamicMode {
 
 func (t *Tracer) parseOptions(list []torch.Option) (options, error) {
 	s := compiler.Config()
-	o := options{named: "inductor", mode: "default", limit: s.RecompileLimit, budget: 1, dynamic: configured(s)}
+	o := options{named: "inductor", limit: s.RecompileLimit, budget: 1, dynamic: configured(s)}
 	if t.cfg.DefaultBackend != "" {
 		o.named = t.cfg.DefaultBackend
 	}
@@ -81,6 +92,14 @@ func (t *Tracer) parseOptions(list []torch.Option) (options, error) {
 		if err := o.set(opt); err != nil {
 			return o, err
 		}
+	}
+	switch {
+	case o.optioned && o.mode != "":
+		return o, errors.New(modes.Both)
+	case o.inductor.CUDAGraphs:
+		o.mode = modes.ReduceOverhead
+	case o.mode == "":
+		o.mode = modes.Default
 	}
 	return o, nil
 }
@@ -92,6 +111,11 @@ func (o *options) set(opt torch.Option) error {
 		return o.setBackend(opt.Value)
 	case "mode":
 		o.mode, ok = opt.Value.(string)
+	case "options":
+		var err error
+		o.inductor, err = modes.ParseOptions(opt.Value)
+		o.optioned = true
+		return err
 	case "fullgraph":
 		o.fullgraph, ok = opt.Value.(bool)
 	case "dynamic":

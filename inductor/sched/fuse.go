@@ -18,6 +18,8 @@ type Options struct {
 	Decisions int
 	// Replaces maps outputs, by position, to the inputs whose content they replace.
 	Replaces map[int]int
+	// NoEpilogue keeps what reads a template's result out of its kernel.
+	NoEpilogue bool
 }
 
 // maxRounds bounds the search, as PyTorch's does.
@@ -259,6 +261,8 @@ func (s *scheduler) fits(c *candidate) (*union, *fusionRefusal) {
 		return nil, &fusionRefusal{"template epilogue not satisfied", "both are templates"}
 	case a.Template && !c.vertical, b.Template:
 		return nil, &fusionRefusal{"template epilogue not satisfied", "an epilogue must read the template's result"}
+	case a.Template && s.opt.NoEpilogue:
+		return nil, &fusionRefusal{"template epilogue not satisfied", "the option epilogue_fusion is off"}
 	case a.Template && s.isUpdate(b):
 		return nil, &fusionRefusal{
 			"template epilogue not satisfied", "the update of an argument runs through memory in one go, not in the template's tiles",

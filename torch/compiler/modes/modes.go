@@ -16,25 +16,38 @@ const (
 	ReduceOverhead = "reduce-overhead"
 )
 
-// backends lists the backends by name, each with the modes that it honours; it
-// passes over those of others.
-var backends = []struct {
+// backend is a row: the modes that it honours, and PyTorch's tag.
+type backend struct {
 	name    string
 	honours []string
-}{
-	{"aot_eager", []string{Default}},
-	{"eager", []string{Default}},
-	{"inductor", []string{Default, ReduceOverhead}},
+	tag     string
+}
+
+// backends lists the backends by name; each passes over the modes of others.
+var backends = []backend{
+	{"aot_eager", []string{Default}, "debug"},
+	{"eager", []string{Default}, "debug"},
+	{"inductor", []string{Default, ReduceOverhead}, ""},
 }
 
 // known are the modes that some backend honours.
 var known = []string{Default, ReduceOverhead}
 
-// Backends lists the backends.
-func Backends() []string {
+// instead says what to use in place of modes of PyTorch's that no backend honours.
+var instead = map[string]string{
+	"max-autotune":               untimed + "use \"reduce-overhead\", which is the rest of that mode",
+	"max-autotune-no-cudagraphs": untimed + "use \"default\"",
+}
+
+const untimed = "kernels are chosen by a cost model, and none are timed; "
+
+// Backends lists the backends without those that have one of the tags.
+func Backends(excludeTags ...string) []string {
 	var out []string
 	for _, b := range backends {
-		out = append(out, b.name)
+		if b.tag == "" || !slices.Contains(excludeTags, b.tag) {
+			out = append(out, b.name)
+		}
 	}
 	return out
 }
@@ -49,25 +62,26 @@ func CheckBackend(name string) error {
 
 // Check says whether a backend honours a mode or passes over it, which is so where a
 // program is to run under another backend for once; and refuses others.
-func Check(backend, mode string) (passedOver bool, err error) {
-	i := slices.IndexFunc(backends, func(b struct {
-		name    string
-		honours []string
-	},
-	) bool {
-		return b.name == backend
-	})
+func Check(name, mode string) (passedOver bool, err error) {
+	i := slices.IndexFunc(backends, func(b backend) bool { return b.name == name })
 	switch {
 	case mode == "" || mode == Default:
 		return false, nil
 	case !slices.Contains(known, mode):
-		return false, fmt.Errorf("mode %q is not supported; there are %s", mode, quoted(known))
+		return false, unknownMode(mode)
 	case i >= 0 && slices.Contains(backends[i].honours, mode):
 		return false, nil
 	case i >= 0:
 		return true, nil
 	}
-	return false, fmt.Errorf("mode %q is not supported by backend %s; use %q", mode, backend, Default)
+	return false, fmt.Errorf("mode %q is not supported by backend %s; use %q", mode, name, Default)
+}
+
+func unknownMode(mode string) error {
+	if use := instead[mode]; use != "" {
+		return fmt.Errorf("mode %q is not supported: %s", mode, use)
+	}
+	return fmt.Errorf("mode %q is not supported; there are %s", mode, quoted(known))
 }
 
 func quoted(names []string) string {

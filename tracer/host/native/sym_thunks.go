@@ -51,6 +51,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Generator)(r) = f()
 		}
+	case func() []string:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*[]string)(r) = f()
+		}
 	case func() bool:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*bool)(r) = f()
@@ -1512,6 +1516,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_strings.Replacer)(r) = f(*(*[]string)(a[0])...)
 		}
+	case func(...string) []string:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*[]string)(r) = f(*(*[]string)(a[0])...)
+		}
 	case func([2]float64) p_tcdbg_torch.Option:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*p_tcdbg_torch.Option)(r) = f(*(*[2]float64)(a[0]))
@@ -2188,6 +2196,10 @@ func Thunk(f any) rt.Thunk {
 	case func(string) p_iter.Seq[string]:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*p_iter.Seq[string])(r) = f(*(*string)(a[0]))
+		}
+	case func(string) map[string]any:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*map[string]any)(r) = f(*(*string)(a[0]))
 		}
 	case func(string) string:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {

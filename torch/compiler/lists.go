@@ -1,0 +1,22 @@
+package compiler
+
+import "tcdbg/torch/compiler/modes"
+
+// This file lists what torch.Compile takes, from the tables that it is checked against.
+
+// ListBackends lists the backends that kw.Backend takes. Those with one of the tags are left
+// out: "debug" are eager and aot_eager, which PyTorch's list leaves out where it is not asked.
+func ListBackends(excludeTags ...string) []string { return modes.Backends(excludeTags...) }
+
+// ListModeOptions returns the options that a mode stands for. It panics for a mode that
+// kw.Mode does not take.
+func ListModeOptions(mode string) map[string]any {
+	opts, err := modes.ModeOptions(mode)
+	if err != nil {
+		panic("compiler.ListModeOptions: " + err.Error())
+	}
+	return opts
+}
+
+// ListOptions lists the options of Inductor's that kw.Options takes.
+func ListOptions() []string { return modes.ListOptions() }
