@@ -121,12 +121,13 @@ func CallNumbers(r *calls.Run) string {
 
 // eagerWhy says why calls ran without compiled code.
 var eagerWhy = map[string]string{
-	calls.AtLimit:  "the recompile limit is reached: no entry is added any more",
-	calls.Disabled: "called where compiling is disabled",
-	calls.Skipped:  "the compiler gave this function up",
-	calls.Deferred: "a deferred call, which is never compiled",
-	calls.NoEntry:  "no entry fitted, and nothing was compiled",
-	calls.Stopping: "a breakpoint is on one of its lines, which compiled code has not",
+	calls.AtLimit:    "the recompile limit is reached: no entry is added any more",
+	calls.Disabled:   "called where compiling is disabled",
+	calls.Skipped:    "the compiler gave this function up",
+	calls.Deferred:   "a deferred call, which is never compiled",
+	calls.NoEntry:    "no entry fitted, and nothing was compiled",
+	calls.Suppressed: "the backend failed on its graph, and SuppressErrors has it run eagerly",
+	calls.Stopping:   "a breakpoint is on one of its lines, which compiled code has not",
 }
 
 // EagerWhy is why calls ran without compiled code, in words.

@@ -21,25 +21,26 @@ import (
 // frameCache holds the entries of one place: the compiled function's entry or a
 // resume point.
 type frameCache struct {
-	id      int
-	name    string
-	parent  int
-	from    *logs.CompileID // the compile after whose break it was first entered
-	entries replay.Entries
-	eager   atomic.Bool // the limit was reached, or nothing can be compiled here
-	calls   atomic.Int64
-	hits    atomic.Int64
-	nanos   atomic.Int64            // run time of cache entries
-	guards  timed                   // finding an entry, where one fitted
-	away    timed                   // from a break to the next graph, after a hit
-	left    atomic.Int64            // operators that ran outside of graphs in one call, at most
-	dynamic map[string]map[int]bool // dimensions seen to change, by source; under mu
-	reset   atomic.Bool             // compiler.Reset took it away
-	made    *atomic.Int64           // calls of torch.Compile that gave its function
-	written logs.FrameCalls         // what the trace holds of it; under Tracer.mu
-	at      logs.Pos                // where the frame begins, as the last trace says
-	spent   []*replay.Spent         // of all entries, also of those that a reset took; under Tracer.mu
-	track   *callTrack              // nil where calls are not recorded
+	id         int
+	name       string
+	parent     int
+	from       *logs.CompileID // the compile after whose break it was first entered
+	entries    replay.Entries
+	eager      atomic.Bool // the limit was reached, or nothing can be compiled here
+	suppressed atomic.Bool // it is eager because the backend failed
+	calls      atomic.Int64
+	hits       atomic.Int64
+	nanos      atomic.Int64            // run time of cache entries
+	guards     timed                   // finding an entry, where one fitted
+	away       timed                   // from a break to the next graph, after a hit
+	left       atomic.Int64            // operators that ran outside of graphs in one call, at most
+	dynamic    map[string]map[int]bool // dimensions seen to change, by source; under mu
+	reset      atomic.Bool             // compiler.Reset took it away
+	made       *atomic.Int64           // calls of torch.Compile that gave its function
+	written    logs.FrameCalls         // what the trace holds of it; under Tracer.mu
+	at         logs.Pos                // where the frame begins, as the last trace says
+	spent      []*replay.Spent         // of all entries, also of those that a reset took; under Tracer.mu
+	track      *callTrack              // nil where calls are not recorded
 }
 
 // timed is what was timed, and how often.

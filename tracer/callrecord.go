@@ -129,7 +129,10 @@ func (m *callMark) run(o calls.Outcome) calls.Run {
 
 // whyEager is why a frame's call runs without compiled code.
 func (fc *frameCache) whyEager() string {
-	if fc.eager.Load() {
+	switch {
+	case fc.suppressed.Load():
+		return calls.Suppressed
+	case fc.eager.Load():
 		return calls.AtLimit
 	}
 	return calls.Stance + compiler.Stance()

@@ -7,6 +7,7 @@ import (
 	"tcdbg/graph"
 	"tcdbg/logs"
 	"tcdbg/torch"
+	"tcdbg/torch/compiler"
 	"tcdbg/tracer/eval"
 	"tcdbg/tracer/guard"
 	"tcdbg/tracer/host"
@@ -42,7 +43,13 @@ func (c *Compiled) compile(
 		panic(rec.fullgraph(c, tr, entry))
 	}
 	if err := c.build(tr, entry, rec); err != nil {
-		panic(&torch.Error{Op: "torch.Compile", Msg: err.Error()})
+		if !compiler.Config().SuppressErrors || c.opts.fullgraph {
+			panic(&torch.Error{Op: "torch.Compile", Msg: err.Error()})
+		}
+		rec.suppressed(c, tr, entry, err)
+		fc.suppressed.Store(true)
+		fc.eager.Store(true)
+		return nil, nil, false
 	}
 	tr.Guards.Shapes(tr.Shapes, tr.Symbols) // the backend, too, may have asked for more of the sizes
 	entry.Guard(tr.Guards)

@@ -9,6 +9,7 @@ import (
 
 	"tcdbg/logs"
 	"tcdbg/torch"
+	"tcdbg/torch/compiler"
 	"tcdbg/tracer/guard"
 	"tcdbg/tracer/host"
 	"tcdbg/tracer/replay"
@@ -27,9 +28,8 @@ func newest(old []*replay.Entry) []*replay.Entry { return old[max(0, len(old)-mi
 
 // logMiss writes why no entry of a frame fits: every failing guard of each of the newest
 // entries.
-func (t *Tracer) logMiss(fc *frameCache, id logs.CompileID, fs []*host.Frame, old []*replay.Entry, limit bool) {
+func (t *Tracer) logMiss(fc *frameCache, id logs.CompileID, fs []*host.Frame, old []*replay.Entry, limit bool) (reasons []string) {
 	miss := logs.GuardMiss{Call: fc.calls.Load(), Limit: limit, Older: len(old) - len(newest(old))}
-	var reasons []string
 	for _, entry := range slices.Backward(newest(old)) { // newest first, as PyTorch lists them
 		fails := guard.Failures(entry.ID.Compile, entry.Guards, guard.NewAddresses(t.in, fs, entry.Sources))
 		miss.Failures = append(miss.Failures, fails...)
@@ -47,6 +47,7 @@ func (t *Tracer) logMiss(fc *frameCache, id logs.CompileID, fs []*host.Frame, ol
 		r := &recorder{t: t, id: id, fc: fc, begun: time.Now(), graph: time.Now()}
 		r.limitReached(reasons)
 	}
+	return reasons
 }
 
 // limitReached writes the metrics of a frame that is given up.
@@ -69,16 +70,32 @@ func (c *Compiled) miss(th *host.Thread, fc *frameCache, frames []*host.Frame, i
 	old := fc.entries.List()
 	limit := len(old) >= c.opts.limit
 	c.stopAtMiss(th, frames, id, old)
-	c.t.logMiss(fc, id, frames, old, limit)
+	reasons := c.t.logMiss(fc, id, frames, old, limit)
+	config := compiler.Config()
+	if config.ErrorOnRecompile {
+		panic(&torch.Error{Op: "torch.Compile", Kind: "RecompileError", Msg: recompiling(fc, reasons)})
+	}
 	c.learnDynamic(th, fc, frames, old)
 	if !limit {
 		return true
 	}
 	fc.eager.Store(true)
+	if config.FailOnRecompileLimitHit {
+		panic(&torch.Error{
+			Op: "torch.Compile", Kind: "FailOnRecompileLimitHit",
+			Msg: fmt.Sprintf("%s hit the recompile limit (%d): hard failure due to fail_on_recompile_limit_hit", fc.name, c.opts.limit),
+		})
+	}
 	if c.opts.fullgraph {
 		panic(&torch.Error{Op: "torch.Compile", Msg: fmt.Sprintf("%s hit the recompile limit (%d) under fullgraph", fc.name, c.opts.limit)})
 	}
 	return false
+}
+
+// recompiling is what PyTorch says of a recompile.
+func recompiling(fc *frameCache, reasons []string) string {
+	return fmt.Sprintf("Recompiling function %s in %s:%d\n    triggered by the following guard failure(s):\n    - %s",
+		fc.name, fc.at.File, fc.at.Line, strings.Join(reasons, "\n    - "))
 }
 
 // learnDynamic records which sizes and numbers differ from those of the newest entries;

@@ -210,6 +210,14 @@ func (r *recorder) fullgraph(c *Compiled, tr *eval.Trace, entry *replay.Entry) *
 	return &torch.Error{Op: "torch.Compile", Msg: "fullgraph=true: " + sb.String()}
 }
 
+// suppressed writes that a graph could not be compiled and its frame runs eagerly, in PyTorch's words.
+func (r *recorder) suppressed(c *Compiled, tr *eval.Trace, entry *replay.Entry, err error) {
+	text := fmt.Sprintf("WON'T CONVERT %s %s line %d \ndue to: \n%s", r.fc.name, r.at.File, r.at.Line, err)
+	r.t.sink.Emit(logs.Text(r.id, "dynamo_error", text))
+	r.metrics(tr, entry, "BackendCompilerFailed", err.Error())
+	c.t.cfg.note(text + "\nit runs eagerly, as SuppressErrors asks")
+}
+
 // captured writes the graph.
 func (r *recorder) captured(tr *eval.Trace, m *graph.Module) {
 	sizes := map[string]any{}

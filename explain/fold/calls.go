@@ -182,6 +182,9 @@ func withFailures(runs []calls.Run, fr *explain.Frame) []calls.Run {
 	}
 	var more []calls.Run
 	for _, r := range runsOfCompiles(fr) {
+		if r.Outcome == calls.Raised && has(calls.Eager, calls.Suppressed) { // nobody saw the error
+			continue
+		}
 		if r.Outcome != calls.Compiled && !has(r.Outcome, r.Why) && r.Start > 0 {
 			r.First = 0
 			more = append(more, r)

@@ -29,6 +29,8 @@ const (
 	Stance   = "stance "    // and the stance's name
 	NoEntry  = "no entry"   // no entry fitted, and nothing was compiled
 	Stopping = "breakpoint" // so that a line of it can be stopped at
+
+	Suppressed = "suppressed" // the backend failed, and SuppressErrors is set
 )
 
 // NoEntryNumber is the Entry of a run that none served.
