@@ -8,7 +8,8 @@ type DimMark uint8
 // The marks.
 const (
 	DimUnmarked DimMark = iota
-	DimDynamic          // varies from call to call
+	DimDynamic          // varies from call to call, and the code must not make it a constant
+	DimMaybe            // varies, where the code leaves it open
 	DimStatic           // to be compiled as a constant
 )
 

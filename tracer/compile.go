@@ -53,6 +53,9 @@ func (c *Compiled) compile(
 	}
 	tr.Guards.Shapes(tr.Shapes, tr.Symbols) // the backend, too, may have asked for more of the sizes
 	entry.Guard(tr.Guards)
+	if text := tr.Demands.Violated(); text != "" {
+		panic(rec.violated(tr, entry, text))
+	}
 	if c.t.cfg.Calls {
 		entry.Sizes = dynamicSizes(entry.Symbols)
 	}

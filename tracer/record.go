@@ -218,6 +218,14 @@ func (r *recorder) suppressed(c *Compiled, tr *eval.Trace, entry *replay.Entry, 
 	c.t.cfg.note(text + "\nit runs eagerly, as SuppressErrors asks")
 }
 
+// violated is the error of a size that was marked as dynamic and is a constant.
+func (r *recorder) violated(tr *eval.Trace, entry *replay.Entry, text string) *torch.Error {
+	const kind = "ConstraintViolationError"
+	r.t.sink.Emit(logs.Text(r.id, "dynamo_error", text))
+	r.metrics(tr, entry, kind, text)
+	return &torch.Error{Op: "torch.Compile", Kind: kind, Msg: text}
+}
+
 // captured writes the graph.
 func (r *recorder) captured(tr *eval.Trace, m *graph.Module) {
 	sizes := map[string]any{}

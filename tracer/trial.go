@@ -139,7 +139,7 @@ func (t *Tracer) mark(c *Compiled, f *host.Frame) {
 			if x == nil || m.Dim >= x.Dim() || m.Dim < -x.Dim() {
 				continue
 			}
-			x.SetDynamic(torch.DimDynamic, m.Dim)
+			x.SetDynamic(torch.DimMaybe, m.Dim)
 			t.cfg.Marked(m)
 		}
 	}

@@ -20,11 +20,11 @@ func TestGoTextsNameWhatThereIs(t *testing.T) {
 	used := regexp.MustCompile(`\b(torch|kw|compiler)\.([A-Z]\w*)`)
 	python := regexp.MustCompile(`torch\._(dynamo|inductor|functorch)|TORCHDYNAMO_\w+`)
 	n := 0
-	for _, name := range []string{"gotexts.go", "goadvice.go", "../../tracer/breaks/texts.go"} {
+	for _, name := range []string{"gotexts.go", "goadvice.go", "constraint.go", "../../tracer/breaks/texts.go"} {
 		text := read(t, name)
 		for _, m := range used.FindAllStringSubmatch(text, -1) {
 			n++
-			if !regexp.MustCompile(`(?m)^(func|type|var|const|\t)\s*`+m[2]+`\b`).MatchString(declared[m[1]]) {
+			if !regexp.MustCompile(`(?m)^(func|type|var|const|\t)\s*` + m[2] + `\b`).MatchString(declared[m[1]]) {
 				t.Errorf("%s names %s, which is not there", name, m[0])
 			}
 		}

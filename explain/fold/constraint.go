@@ -15,7 +15,7 @@ func (f *Fold) placeConstraint(fl *explain.Failure) {
 	if !ok {
 		return
 	}
-	fl.Fix = diagnose.ConstraintFix(c, fl)
+	fl.Fix = diagnose.ConstraintFix(c, fl, f.engine)
 	if _, trace, found := strings.Cut(fl.Reason, "\nUser stack:\n"); found {
 		trace, _, _ = strings.Cut(trace, "\n\n")
 		if at, ok := explain.UserLine(explain.ParseStack(trace)); ok {

@@ -86,26 +86,29 @@ func Stance() string {
 }
 
 // MarkDynamic says that dimensions of t vary from call to call: they are
-// compiled as symbols. It panics for a dimension that t does not have.
-func MarkDynamic(t *torch.Tensor, dims ...int) {
+// compiled as symbols. A compiled function whose code makes one a constant panics with
+// PyTorch's ConstraintViolationError. It panics for a dimension that t does not have.
+func MarkDynamic(t *torch.Tensor, dims ...int) { mark(t, torch.DimDynamic, dims) }
+
+// MaybeMarkDynamic is MarkDynamic for dimensions that the code may make constants.
+func MaybeMarkDynamic(t *torch.Tensor, dims ...int) { mark(t, torch.DimMaybe, dims) }
+
+func mark(t *torch.Tensor, m torch.DimMark, dims []int) {
 	for _, d := range dims {
 		t.Size(d)
 	}
-	t.SetDynamic(torch.DimDynamic, dims...)
+	t.SetDynamic(m, dims...)
 }
 
 // MarkStatic says that dimensions of t (all, when none is named) are to be
 // compiled as constants.
 func MarkStatic(t *torch.Tensor, dims ...int) {
-	for _, d := range dims {
-		t.Size(d)
-	}
 	if len(dims) == 0 {
 		for d := range t.Dim() {
 			dims = append(dims, d)
 		}
 	}
-	t.SetDynamic(torch.DimStatic, dims...)
+	mark(t, torch.DimStatic, dims)
 }
 
 // Cond calls yes or no on the operands as pred, a tensor with one element,

@@ -83,6 +83,7 @@ type capture struct {
 	Symbols    guard.Origins
 	dynamic    map[string]map[int]bool // see Start
 	allDynamic bool
+	Demands    guard.Demands
 
 	Graph    *graph.Graph
 	Nodes    map[*torch.Tensor]*graph.Node // tensors of the trace
@@ -359,6 +360,7 @@ func (c *capture) inputMeta(s *value.Source, t *torch.Tensor) *ops.TensorMeta {
 	for i := range shape {
 		if shape[i] >= 2 && c.isDynamic(s, t, i) {
 			m.Shape[i] = c.symbolFor(s, i, shape[i])
+			c.Demands.Add(s, t, i, m.Shape[i])
 		}
 	}
 	m.Stride = symbolicStrides(m.Shape, shape, stride)
@@ -369,7 +371,7 @@ func (c *capture) inputMeta(s *value.Source, t *torch.Tensor) *ops.TensorMeta {
 // the user's mark, by the option, or because it was seen to change.
 func (c *capture) isDynamic(s *value.Source, t *torch.Tensor, d int) bool {
 	switch t.DimMark(d) {
-	case torch.DimDynamic:
+	case torch.DimDynamic, torch.DimMaybe:
 		return true
 	case torch.DimStatic:
 		return false
