@@ -46,7 +46,9 @@ func (a *account) note(graph []string, b *logs.Break, guards []logs.Guard, took 
 func (t *Tracer) explainIntrinsic(_ *host.Thread, _ *host.Frame, args []unsafe.Pointer, result unsafe.Pointer) {
 	f := reflect.ValueOf(*(*any)(args[0]))
 	if f.Kind() != reflect.Func {
-		panic(&torch.Error{Op: "torch.Explain", Msg: fmt.Sprintf("the argument is not a function but of type %T", *(*any)(args[0]))})
+		panic(&torch.Error{
+			Op: "torch.Explain", Msg: fmt.Sprintf("the argument is not a function but of type %T; of a module pass net.Forward", *(*any)(args[0])),
+		})
 	}
 	*(*func(...any) *torch.ExplainOutput)(result) = func(in ...any) *torch.ExplainOutput {
 		return t.explain(f, in)

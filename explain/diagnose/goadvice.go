@@ -158,6 +158,21 @@ func goTensor(rc *explain.Recompile, g *explain.GuardFailure, name string) expla
 	return explain.Fix{}
 }
 
+// cameBack says whether the calls of a function are of a few kinds, each of which has found its entry: as
+// many calls were served as there are entries, and none was left without one.
+func cameBack(fr *explain.Frame) bool {
+	made := int64(0)
+	for _, c := range fr.Compiles {
+		switch c.Status {
+		case explain.Compiled:
+			made++
+		case explain.Limit, explain.Failed:
+			return false
+		}
+	}
+	return made > 0 && fr.Hits >= made
+}
+
 // goSize advises on a size that changed.
 func goSize(rc *explain.Recompile, g *explain.GuardFailure, name string) explain.Fix {
 	if g.Dim < 0 || strings.Contains(name, "(") { // what a call gave has no name to mark
@@ -173,6 +188,8 @@ func goSize(rc *explain.Recompile, g *explain.GuardFailure, name string) explain
 		return explain.Fix{} // not even with the size dynamic
 	case slices.ContainsFunc(rc.Compile.Breaks, func(b *explain.Break) bool { return b.Code == breaks.FakeTensorFailure }):
 		return explain.Fix{} // an operator refuses the new size
+	case rc.Compile.Frame.Static && cameBack(rc.Compile.Frame):
+		return goFix("size-bucket", g.Dim, name, g.Expected, g.Actual)
 	case rc.Compile.Frame.Static:
 		return goFix("size-static", g.Dim, name, g.Expected, g.Actual)
 	case g.Expected == "0" || g.Expected == "1" || g.Actual == "0" || g.Actual == "1":

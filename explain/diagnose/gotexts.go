@@ -43,6 +43,8 @@ var goTexts = []goText{
 		"do not recompile, nothing to do", settled: true},
 	{id: "size-static", format: "size %d of %s changes (%s -> %s), and kw.Dynamic(false) asks for an entry of each size: leave that " +
 		"option out"},
+	{id: "size-bucket", format: "size %d of %s changes (%s -> %s): kw.Dynamic(false) asks for an entry of each size, and later calls " +
+		"find theirs, nothing to do", settled: true},
 	{id: "size-one", format: "size %d of %s changes (%s -> %s): 0 and 1 have an entry of their own in any case; pad to 2 or more, " +
 		"or accept it"},
 	{id: "size-constant", format: "%s needs size %d of %s as a number, so each size is a compile of its own: pad to a few sizes, or " +

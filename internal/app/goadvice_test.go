@@ -20,6 +20,16 @@ type goPair struct {
 	before, after string
 }
 
+// bucketed pads to three lengths, each of which is warmed up once.
+const bucketed = `
+func f(x *torch.Tensor) *torch.Tensor { return x.Mul(2).Sin() }
+func main() {
+	fast := torch.Compile(f, kw.Dynamic(false))
+	for _, n := range []int{8, 16, 32, 16, 8, 32, 8} {
+		fmt.Println(fast(torch.Ones(n)).Sum())
+	}
+}`
+
 // goAdvice are programs with a finding, the advice on it, and the program with the
 // advice applied, which has no finding and prints the same.
 var goAdvice = []goPair{
@@ -43,6 +53,10 @@ func main() {
 		fmt.Println(fast(x))
 	}
 }`,
+	},
+	{
+		name: "a few sizes under kw.Dynamic(false)", advice: "later calls find theirs, nothing to do",
+		before: bucketed, after: bucketed,
 	},
 	{
 		name: "a size that changes", advice: "call compiler.MarkDynamic(x, 0)",
