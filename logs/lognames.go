@@ -2,6 +2,8 @@ package logs
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -97,6 +99,12 @@ var logTable = []logName{
 	{"custom_format_test_artifact", "", true, ""},
 }
 
+// moduleLogs are the packages of PyTorch's that write a log: TORCH_LOGS takes them under their own names, too.
+var moduleLogs = map[string]string{
+	"torch._dynamo": "dynamo", "torch._functorch": "aot", "torch._functorch._aot_autograd": "aot", "torch._inductor": "inductor",
+	"torch.fx.experimental.symbolic_shapes": "dynamic",
+}
+
 // LogSet is the names that are on.
 type LogSet map[string]bool
 
@@ -106,6 +114,19 @@ type UnknownLogError struct{ Name string }
 // Error implements error.
 func (e *UnknownLogError) Error() string {
 	return fmt.Sprintf("unknown log %q; known: %s", e.Name, strings.Join(LogNames(), ", "))
+}
+
+// SilentLogs lists the names that a setting turns on by name and that our engine has nothing
+// to print for.
+func SilentLogs(setting string) []string {
+	var out []string
+	for word := range strings.SplitSeq(setting, ",") {
+		name := strings.TrimPrefix(strings.TrimSpace(word), "+")
+		if row := findLog(name); row != nil && row.help == "" {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // LogNames lists the names that our engine prints something for.
@@ -135,6 +156,9 @@ func LogHelp() string {
 		fmt.Fprintf(&b, "  %-20s %s%s\n", r.name, r.help, off)
 	}
 	b.WriteString("  all                  every log at DEBUG\n")
+	for _, module := range slices.Sorted(maps.Keys(moduleLogs)) {
+		fmt.Fprintf(&b, "  %s: %s\n", module, moduleLogs[module])
+	}
 	return b.String()
 }
 
@@ -161,6 +185,9 @@ func (set LogSet) add(word string) error {
 			set[r.name] = !quiet && (!r.off || set[r.name])
 		}
 		return nil
+	}
+	if log := moduleLogs[name]; log != "" {
+		name = log
 	}
 	row := findLog(name)
 	if row == nil {

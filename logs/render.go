@@ -76,12 +76,20 @@ var printers = map[string]func(r *Renderer, o Out){
 	"aot_inference_graph":       text("aot_graphs", "TRACED GRAPH\n ===== Inference graph ====="),
 	"before_pre_grad_graph":     text("pre_grad_graphs", "TRACED GRAPH\n ===== BEFORE PRE GRAD ====="),
 	"inductor_post_grad_graph":  text("post_grad_graphs", "TRACED GRAPH\n ===== AFTER POST GRAD ====="),
+	"tcdbg_schedule":            (*Renderer).lowered,
 	"inductor_output_code":      (*Renderer).outputCode,
 	"tcdbg_fusion_step":         (*Renderer).fusion,
 	"tcdbg_pass_step":           (*Renderer).pass,
 	"tcdbg_provenance":          (*Renderer).kernels,
 	"tcdbg_trace_step":          (*Renderer).step,
 	"create_symbol":             (*Renderer).symbol,
+}
+
+// lowered prints the graph that Inductor makes loops of: the passes on graphs are done.
+func (r *Renderer) lowered(o Out) {
+	if s, ok := data[Schedule](o); ok {
+		r.print('V', "post_grad_graphs", o, "TRACED GRAPH\n ===== AFTER POST GRAD =====\n"+s.Code)
+	}
 }
 
 func text(name, head string) func(*Renderer, Out) {

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -172,6 +174,45 @@ func TestTextResets(t *testing.T) {
 	last := recs[len(recs)-1]
 	if last.Epoch != 1 {
 		t.Errorf("epoch %d of the second break, want 1", last.Epoch)
+	}
+}
+
+// TestSilentLogs: a name of PyTorch's that prints nothing here is told of where it is asked for.
+func TestSilentLogs(t *testing.T) {
+	if got := SilentLogs("graph_breaks,+cudagraphs,-autotuning, bytecode,all"); !slices.Equal(got, []string{"cudagraphs", "bytecode"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestPostGradGraphs: the graph that is lowered is printed under PyTorch's name and head.
+func TestPostGradGraphs(t *testing.T) {
+	var out bytes.Buffer
+	r := NewRenderer(&out, LogSet{"post_grad_graphs": true}, WriterOptions{})
+	r.Emit(Artifact(CompileID{}, Schedule{Code: "class GraphModule\n    return (relu,)"}))
+	for _, want := range []string{"===== AFTER POST GRAD =====\n", "[__post_grad_graphs]     return (relu,)\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+}
+
+// TestModuleLogs: PyTorch's packages are named as the logs that they write.
+func TestModuleLogs(t *testing.T) {
+	for module, log := range map[string]string{
+		"+torch._dynamo": "+dynamo", "torch._inductor": "inductor", "-torch._functorch._aot_autograd": "-aot",
+		"torch.fx.experimental.symbolic_shapes": "dynamic",
+	} {
+		got, err := ParseLogs(module)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if want, _ := ParseLogs(log); !maps.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", module, got, want)
+		}
+	}
+	if _, err := ParseLogs("torch._inductor.scheduler"); err == nil {
+		t.Error("a part of a package is taken, whose logs are none of their own")
 	}
 }
 

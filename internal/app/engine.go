@@ -109,6 +109,9 @@ func runEngine(cfg EngineConfig) int {
 		fmt.Fprintf(cfg.Stderr, "tcdbg: %v\n", err)
 		return ExitUsage
 	}
+	if silent := logs.SilentLogs(cfg.Options.Logs); len(silent) > 0 {
+		fmt.Fprintf(cfg.Stderr, "tcdbg: nothing is printed for the logs %s: this engine has none\n", strings.Join(silent, ", "))
+	}
 	sink := logs.Sink(trace)
 	if len(set) > 0 {
 		sink = logs.Tee(trace, logs.NewRenderer(cfg.Stderr, set, logs.WriterOptions{}))
