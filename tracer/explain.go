@@ -47,7 +47,8 @@ func (t *Tracer) explainIntrinsic(_ *host.Thread, _ *host.Frame, args []unsafe.P
 	f := reflect.ValueOf(*(*any)(args[0]))
 	if f.Kind() != reflect.Func {
 		panic(&torch.Error{
-			Op: "torch.Explain", Msg: fmt.Sprintf("the argument is not a function but of type %T; of a module pass net.Forward", *(*any)(args[0])),
+			Op:  "torch.Explain",
+			Msg: fmt.Sprintf("the argument is not a function but of type %T; of a module pass net.Forward", *(*any)(args[0])),
 		})
 	}
 	*(*func(...any) *torch.ExplainOutput)(result) = func(in ...any) *torch.ExplainOutput {
