@@ -1,0 +1,278 @@
+package torch
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
+	"tcdbg/torch/export"
+	"tcdbg/torch/internal/refusal"
+)
+
+// This file calls an exported program: arguments are taken out of the tuples and dicts
+// that the program was exported with, and held against what it was exported for.
+
+// Call runs the program. Arguments are tensors, numbers, lists ([]any or []*Tensor, for Python's
+// tuples and lists) and dicts (OrderedDict or map[string]any); a keyword argument is an Option. The
+// results are in the order of OutputNames. It panics with *Error for arguments that the
+// program was not exported for.
+func (p *ExportedProgram) Call(args ...any) []Value {
+	var kwargs OrderedDict
+	pos := []any{}
+	for _, a := range args {
+		if o, ok := a.(Option); ok {
+			kwargs = append(kwargs, DictItem{o.Name, o.Value})
+			continue
+		}
+		pos = append(pos, a)
+	}
+	leaves, err := p.flatten(append(pos, kwargs))
+	if err != nil {
+		refusal.Fail("exported program", "ValueError", "%v", err)
+	}
+	inputs, symbols, err := p.inputs(leaves)
+	if err != nil {
+		refusal.Fail("exported program", "AssertionError", "%v", err)
+	}
+	if run := exportedRun.Load(); run != nil {
+		return p.results((*run)(p, inputs))
+	}
+	return p.results(p.RunEagerly(inputs, symbols))
+}
+
+// flatten takes the arguments apart: the last one holds the keyword arguments.
+func (p *ExportedProgram) flatten(args []any) ([]any, error) {
+	n := len(args) - 1
+	var leaves []any
+	if err := flattenTree(p.prog.In.Kids[0], args[:n], "args", &leaves); err != nil {
+		return nil, err
+	}
+	return leaves, flattenTree(p.prog.In.Kids[1], args[n], "kwargs", &leaves)
+}
+
+func flattenTree(t *export.Tree, v any, path string, leaves *[]any) error {
+	if t.Kind == export.Leaf {
+		switch v.(type) {
+		case nil, *Tensor, int, float64, bool, string:
+			*leaves = append(*leaves, v)
+			return nil
+		}
+		return fmt.Errorf("%s: the program was exported with one value there, and is called with %T", path, v)
+	}
+	if t.Kind == export.Dict {
+		return flattenDict(t, v, path, leaves)
+	}
+	list, ok := v.([]any)
+	if tensors, are := v.([]*Tensor); are {
+		ok = true
+		for _, x := range tensors {
+			list = append(list, x)
+		}
+	}
+	if !ok || len(list) != len(t.Kids) {
+		return fmt.Errorf("%s: the program was exported with %s there (%d values), and is called with %s", path, t, len(t.Kids), countOf(v, list))
+	}
+	for i, k := range t.Kids {
+		if err := flattenTree(k, list[i], fmt.Sprintf("%s[%d]", path, i), leaves); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func countOf(v any, list []any) string {
+	if list != nil {
+		return fmt.Sprintf("%d", len(list))
+	}
+	return fmt.Sprintf("%T", v)
+}
+
+func flattenDict(t *export.Tree, v any, path string, leaves *[]any) error {
+	given := map[string]any{}
+	switch d := v.(type) {
+	case OrderedDict:
+		for _, item := range d {
+			if name, ok := item.Key.(string); ok {
+				given[name] = item.Value
+			}
+		}
+	case map[string]any:
+		for name, x := range d {
+			given[name] = x
+		}
+	case map[string]*Tensor:
+		for name, x := range d {
+			given[name] = x
+		}
+	default:
+		return fmt.Errorf("%s: the program was exported with a dict there, and is called with %T", path, v)
+	}
+	for i, k := range t.Kids {
+		name := t.Keys[i]
+		x, ok := given[name]
+		if !ok {
+			return fmt.Errorf("%s: the program takes %s, which has no %q here", path, t, name)
+		}
+		delete(given, name)
+		if err := flattenTree(k, x, fmt.Sprintf("%s['%s']", path, name), leaves); err != nil {
+			return err
+		}
+	}
+	if len(given) > 0 {
+		names := make([]string, 0, len(given))
+		for name := range given {
+			names = append(names, name)
+		}
+		sort.Strings(names)
+		return fmt.Errorf("%s: the program takes %s, and no %q", path, t, names[0])
+	}
+	return nil
+}
+
+// inputs are the values of the graph's inputs, and of the program's symbols.
+func (p *ExportedProgram) inputs(leaves []any) ([]Value, map[string]int64, error) {
+	inputs := make([]Value, len(p.prog.Inputs))
+	m := &matcher{symbols: map[string]int64{}, prog: p.prog}
+	names, at := p.InputNames(), 0
+	for pass := range 2 { // sizes that are expressions need the symbols of all inputs
+		at = 0
+		for i := range p.prog.Inputs {
+			in := &p.prog.Inputs[i]
+			if in.Kind != export.User && in.Kind != export.Fixed {
+				inputs[i] = p.stored[i]
+				continue
+			}
+			inputs[i] = leaves[at]
+			if err := m.match(in, names[at], leaves[at], pass == 0); err != nil {
+				return nil, nil, err
+			}
+			at++
+		}
+	}
+	for _, s := range p.prog.Symbols {
+		if v, ok := m.symbols[s.Name]; ok && (v < s.Min || v > s.Max) {
+			return nil, nil, fmt.Errorf("Guard failed: %s, and it is %d", m.guardText(&s), v)
+		}
+	}
+	return inputs, m.symbols, nil
+}
+
+// matcher holds arguments against what a program was exported for.
+type matcher struct {
+	prog    *export.Program
+	symbols map[string]int64
+	source  map[string]string // where a symbol was read
+}
+
+func (m *matcher) guardText(s *export.Symbol) string {
+	return m.source[s.Name] + " " + s.Bounds()
+}
+
+func (m *matcher) match(in *export.Input, name string, v any, first bool) error {
+	if in.Kind == export.Fixed {
+		if v != plainValue(in.Value) {
+			return fmt.Errorf("Guard failed: %s == %v, and it is %v: the program was exported with that constant", name, plainValue(in.Value), v)
+		}
+		return nil
+	}
+	if in.Tensor == nil {
+		i, ok := v.(int)
+		if !ok {
+			return fmt.Errorf("%s is a number, and %T is given", name, v)
+		}
+		return m.size(m.prog.SizeOf(in), int64(i), name, first)
+	}
+	t, ok := v.(*Tensor)
+	if !ok || t == nil {
+		return fmt.Errorf("%s is a tensor, and %T is given", name, v)
+	}
+	if t.DType() != in.Tensor.DType {
+		return fmt.Errorf("Guard failed: %s.dtype == torch.%s, and it is torch.%s", name, in.Tensor.DType.Name(), t.DType().Name())
+	}
+	shape, _, _ := t.Layout()
+	if len(shape) != len(in.Tensor.Shape) {
+		return fmt.Errorf("Guard failed: len(%s.size()) == %d, and it is %d", name, len(in.Tensor.Shape), len(shape))
+	}
+	for d, s := range in.Tensor.Shape {
+		if err := m.size(s, int64(shape[d]), fmt.Sprintf("%s.size()[%d]", name, d), first); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// size holds one size against a number or an expression; a symbol that is met first gets its value.
+func (m *matcher) size(s export.Size, got int64, name string, first bool) error {
+	if symbol := s.Symbol(); symbol != "" && first {
+		if _, known := m.symbols[symbol]; !known {
+			m.symbols[symbol] = got
+			if m.source == nil {
+				m.source = map[string]string{}
+			}
+			m.source[symbol] = name
+		}
+		return nil
+	}
+	if first && s.Expr != "" {
+		return nil
+	}
+	want, err := s.Eval(m.symbols)
+	if err != nil {
+		return err
+	}
+	if want != got {
+		return fmt.Errorf("Guard failed: %s == %d, and it is %d", name, want, got)
+	}
+	return nil
+}
+
+// RunEagerly computes the program operator by operator. inputs are those of its graph, symbols the values of its sizes.
+func (p *ExportedProgram) RunEagerly(inputs []Value, symbols map[string]int64) []Value {
+	in := make([]any, len(inputs))
+	for i, v := range inputs {
+		in[i] = v
+		switch x := v.(type) {
+		case int:
+			in[i] = sym.C(x)
+		}
+	}
+	out, err := p.prog.Walk(eagerMaker{}, in, func(name string) (sym.Int, error) { return sym.Const(symbols[name]), nil })
+	if err != nil {
+		refusal.Fail("exported program", "RuntimeError", "%v", err)
+	}
+	return out
+}
+
+// eagerMaker computes the calls of a program.
+type eagerMaker struct{}
+
+func (eagerMaker) Call(_ *export.Node, row *ops.Op, args []ops.Arg) ([]ops.Value, error) {
+	outs := call(row, args, GradEnabled())
+	vals := make([]ops.Value, len(outs))
+	for i, o := range outs {
+		t, ok := o.(*Tensor)
+		if !ok {
+			return nil, fmt.Errorf("its result is no tensor")
+		}
+		vals[i] = t
+	}
+	return vals, nil
+}
+
+// results takes what the caller gets from the outputs of the graph.
+func (p *ExportedProgram) results(outputs []Value) []Value {
+	var out []Value
+	for i, o := range p.prog.Outputs {
+		if o.Kind != export.Result {
+			continue
+		}
+		v := outputs[i]
+		if x, ok := v.(sym.Int); ok {
+			v = int(x.Hint())
+		}
+		out = append(out, v)
+	}
+	return slices.Clip(out)
+}
