@@ -301,11 +301,14 @@ func plainValue(v any) any {
 }
 
 // exportedRun is what RunExported was given.
-var exportedRun atomic.Pointer[func(p *ExportedProgram, inputs []Value) []Value]
+var exportedRun atomic.Pointer[ExportedRunner]
 
-// RunExported has exported programs run by f, which gets the values of the inputs of the
-// program's graph and returns those of its outputs; nil ends that. It is for the compiler.
-func RunExported(f func(p *ExportedProgram, inputs []Value) []Value) {
+// ExportedRunner runs an exported program: inputs are those of the program's graph, sizes the values of its
+// symbols. It returns the outputs of the graph.
+type ExportedRunner func(p *ExportedProgram, inputs []Value, sizes map[string]int64) []Value
+
+// RunExported has exported programs run by f; nil ends that. It is for the compiler.
+func RunExported(f ExportedRunner) {
 	if f == nil {
 		exportedRun.Store(nil)
 		return

@@ -37,7 +37,7 @@ func (p *ExportedProgram) Call(args ...any) []Value {
 		refusal.Fail("exported program", "AssertionError", "%v", err)
 	}
 	if run := exportedRun.Load(); run != nil {
-		return p.results((*run)(p, inputs))
+		return p.results(p.runCompiled(*run, inputs, symbols))
 	}
 	return p.results(p.RunEagerly(inputs, symbols))
 }
@@ -275,4 +275,69 @@ func (p *ExportedProgram) results(outputs []Value) []Value {
 		out = append(out, v)
 	}
 	return slices.Clip(out)
+}
+
+// runCompiled runs the program by run, on inputs with the strides that it was exported with: a tensor
+// that lies otherwise is copied, and what the program writes in the copy is written back.
+func (p *ExportedProgram) runCompiled(run ExportedRunner, inputs []Value, symbols map[string]int64) []Value {
+	type copied struct {
+		from, to *Tensor
+		seen     uint64
+	}
+	var moved []copied
+	given := slices.Clone(inputs)
+	for i := range p.prog.Inputs {
+		in := &p.prog.Inputs[i]
+		t, ok := inputs[i].(*Tensor)
+		if !ok || in.Kind != export.User || in.Tensor == nil {
+			continue
+		}
+		stride := p.strides(in, symbols)
+		if sameStrides(t.array.Shape, t.array.Stride, stride) {
+			continue
+		}
+		to := relaid(t, stride)
+		moved = append(moved, copied{t, to, uint64(to.array.Storage.Version())})
+		given[i] = to
+	}
+	out := run(p, given, symbols)
+	for _, m := range moved {
+		if uint64(m.to.array.Storage.Version()) != m.seen {
+			m.from.Copy_(m.to)
+		}
+	}
+	return out
+}
+
+// strides are those that the program was exported with for an input, with the sizes of a call.
+func (p *ExportedProgram) strides(in *export.Input, symbols map[string]int64) []int {
+	out := make([]int, len(in.Tensor.Stride))
+	for d, s := range in.Tensor.Stride {
+		v, err := s.Eval(symbols)
+		if err != nil {
+			refusal.Fail("exported program", "RuntimeError", "%v", err)
+		}
+		out[d] = int(v)
+	}
+	return out
+}
+
+// sameStrides compares strides where they mean something: not of dimensions of one element.
+func sameStrides(shape, a, b []int) bool {
+	for d := range shape {
+		if shape[d] > 1 && a[d] != b[d] {
+			return false
+		}
+	}
+	return true
+}
+
+// relaid is a copy of t with the strides.
+func relaid(t *Tensor, stride []int) *Tensor {
+	n := 1
+	for d, s := range t.array.Shape {
+		n += max(s-1, 0) * stride[d]
+	}
+	to := FromStorage(NewStorage(n*t.DType().Size()), t.DType(), t.Shape(), stride, 0)
+	return to.Copy_(t)
 }

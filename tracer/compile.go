@@ -106,7 +106,7 @@ func (c *Compiled) build(tr *eval.Trace, entry *replay.Entry, rec *recorder) err
 	}
 	entry.Graph.Name = fmt.Sprintf("__compiled_fn_%d", c.t.nextGraph())
 	m := graph.NewModule(entry.Graph)
-	rec.captured(tr, m)
+	rec.captured(m)
 	r := &Request{
 		ID: entry.ID, Module: m, Example: entry.Values(tr.Entry, nil), Mode: c.opts.mode, Options: c.opts.inductor, Log: c.t.sink,
 		MemoryBudget: &c.opts.budget,

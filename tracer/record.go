@@ -227,7 +227,7 @@ func (r *recorder) violated(tr *eval.Trace, entry *replay.Entry, text string) *t
 }
 
 // captured writes the graph.
-func (r *recorder) captured(tr *eval.Trace, m *graph.Module) {
+func (r *recorder) captured(m *graph.Module) {
 	sizes := map[string]any{}
 	for _, n := range m.G.Nodes() {
 		meta, ok := n.Meta.(*ops.TensorMeta)

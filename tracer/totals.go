@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tcdbg/logs"
+	"tcdbg/torch"
 	"tcdbg/tracer/replay"
 )
 
@@ -18,6 +19,7 @@ const aggregateEvery = 100 * time.Millisecond
 // writes the last ones; it may be called more than once.
 func (t *Tracer) Start() (stop func()) {
 	t.callsOff()
+	torch.RunExported(t.runExported)
 	tick := time.NewTicker(aggregateEvery)
 	done := make(chan struct{})
 	go func() {
@@ -36,6 +38,7 @@ func (t *Tracer) Start() (stop func()) {
 			return
 		}
 		stopped = true
+		torch.RunExported(nil)
 		tick.Stop()
 		close(done)
 		t.writeTotals(true)

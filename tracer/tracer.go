@@ -88,6 +88,7 @@ type Tracer struct {
 	caches   []*frameCache
 
 	operators sync.Map // *ssa.Function -> bool
+	exported  sync.Map // *torch.ExportedProgram -> *exportedProgram
 }
 
 // New returns a tracer for prog.

@@ -223,9 +223,19 @@ func recordsCalls(cfg EngineConfig) (bool, string) {
 // overlay are the texts that are loaded in place of files.
 func (cfg *EngineConfig) overlay() (map[string][]byte, error) {
 	if cfg.Again == nil {
-		return cfg.Options.Trial.overlay()
+		out, err := cfg.Options.Trial.overlay()
+		if program, perr := exportedOverlay(cfg.Paths); program != nil || perr != nil {
+			return program, perr
+		}
+		return out, err
 	}
-	out := map[string][]byte{}
+	out, err := exportedOverlay(cfg.Paths)
+	if err != nil {
+		return nil, err
+	}
+	if out == nil {
+		out = map[string][]byte{}
+	}
 	for path, text := range cfg.Again.Again.Overlay {
 		out[path] = []byte(text)
 	}

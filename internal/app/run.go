@@ -139,9 +139,9 @@ func checkProgram(path string) error {
 		return failf(ExitNoFile, "cannot run %s: no such file", shown(path))
 	case err != nil:
 		return fileError("cannot run", shown(path), err, "")
-	case !st.IsDir() && !strings.HasSuffix(path, ".go"):
+	case !st.IsDir() && !strings.HasSuffix(path, ".go") && !isExported(path):
 		return failf(
-			ExitUsage, "cannot run %s: not a .go file or a folder; other programs go through tcdbg exec -- %s",
+			ExitUsage, "cannot run %s: not a .go file, a folder or a .pt2 file of torch.export.save; other programs go through tcdbg exec -- %s",
 			shown(path), shown(path),
 		)
 	}

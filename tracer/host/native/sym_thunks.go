@@ -17,6 +17,7 @@ import (
 	p_tcdbg_ops_sym "tcdbg/ops/sym"
 	p_tcdbg_torch "tcdbg/torch"
 	p_tcdbg_torch_compiler "tcdbg/torch/compiler"
+	p_tcdbg_torch_export "tcdbg/torch/export"
 	rt "tcdbg/tracer/host/rt"
 	p_time "time"
 	p_unicode "unicode"
@@ -749,6 +750,46 @@ func Thunk(f any) rt.Thunk {
 	case func(*p_tcdbg_torch.ExplainOutput) string:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*string)(r) = f(*(**p_tcdbg_torch.ExplainOutput)(a[0]))
+		}
+	case func(*p_tcdbg_torch.ExportedProgram) ([]any, bool):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			t := (*struct {
+				r0 []any
+				r1 bool
+			})(r)
+			t.r0, t.r1 = f(*(**p_tcdbg_torch.ExportedProgram)(a[0]))
+		}
+	case func(*p_tcdbg_torch.ExportedProgram) *p_tcdbg_torch_export.Program:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch_export.Program)(r) = f(*(**p_tcdbg_torch.ExportedProgram)(a[0]))
+		}
+	case func(*p_tcdbg_torch.ExportedProgram) []*p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*[]*p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.ExportedProgram)(a[0]))
+		}
+	case func(*p_tcdbg_torch.ExportedProgram) []any:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*[]any)(r) = f(*(**p_tcdbg_torch.ExportedProgram)(a[0]))
+		}
+	case func(*p_tcdbg_torch.ExportedProgram) []string:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*[]string)(r) = f(*(**p_tcdbg_torch.ExportedProgram)(a[0]))
+		}
+	case func(*p_tcdbg_torch.ExportedProgram) map[string]*p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*map[string]*p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.ExportedProgram)(a[0]))
+		}
+	case func(*p_tcdbg_torch.ExportedProgram) string:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*string)(r) = f(*(**p_tcdbg_torch.ExportedProgram)(a[0]))
+		}
+	case func(*p_tcdbg_torch.ExportedProgram, ...any) []p_tcdbg_torch.Value:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*[]p_tcdbg_torch.Value)(r) = f(*(**p_tcdbg_torch.ExportedProgram)(a[0]), *(*[]any)(a[1])...)
+		}
+	case func(*p_tcdbg_torch.ExportedProgram, []p_tcdbg_torch.Value, map[string]int64) []p_tcdbg_torch.Value:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*[]p_tcdbg_torch.Value)(r) = f(*(**p_tcdbg_torch.ExportedProgram)(a[0]), *(*[]p_tcdbg_torch.Value)(a[1]), *(*map[string]int64)(a[2]))
 		}
 	case func(*p_tcdbg_torch.Generator) int64:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -2105,6 +2146,14 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			f(*(*string)(a[0]))
 		}
+	case func(string) (*p_tcdbg_torch.ExportedProgram, error):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			t := (*struct {
+				r0 *p_tcdbg_torch.ExportedProgram
+				r1 error
+			})(r)
+			t.r0, t.r1 = f(*(*string)(a[0]))
+		}
 	case func(string) (*p_time.Location, error):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			t := (*struct {
@@ -2464,6 +2513,10 @@ func Thunk(f any) rt.Thunk {
 	case func(p_tcdbg_torch.ExplainOutput, string) *p_tcdbg_torch.ExplainOutput:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.ExplainOutput)(r) = f(*(*p_tcdbg_torch.ExplainOutput)(a[0]), *(*string)(a[1]))
+		}
+	case func(p_tcdbg_torch.ExportedRunner):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f(*(*p_tcdbg_torch.ExportedRunner)(a[0]))
 		}
 	case func(p_tcdbg_torch.GraphImpl) *p_tcdbg_torch.GraphModule:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
