@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -63,6 +64,9 @@ func readExported(r io.ReaderAt, size int64) (*ExportedProgram, error) {
 	l := &loader{storages: map[string]rawStorage{}, left: freeUnpacked + maxUnpacked*size}
 	if l.locate, err = locationOf(nil); err != nil {
 		return nil, err
+	}
+	if slices.ContainsFunc(z.File, func(f *zip.File) bool { return f.Name == "serialized_exported_program.json" }) {
+		return nil, errors.New("it is an archive of a PyTorch before 2.8: export and save the model again with PyTorch 2.9 to 2.15")
 	}
 	if l.files, err = archiveFiles(z); err != nil {
 		return nil, err
@@ -199,10 +203,8 @@ func (p *ExportedProgram) StateDict() map[string]*Tensor {
 	return out
 }
 
-// InputNames are the values that Call takes, as Python reaches them: args[0], kwargs['mask'].
-func (p *ExportedProgram) InputNames() []string {
-	return append(p.prog.In.Kids[0].Paths("args"), p.prog.In.Kids[1].Paths("kwargs")...)
-}
+// InputNames are the values that Call takes, by the names of forward's parameters: x, pair[0].
+func (p *ExportedProgram) InputNames() []string { return p.prog.InputPaths() }
 
 // OutputNames are the values that Call returns, as Python reaches them: out, out[0], out['logits'].
 func (p *ExportedProgram) OutputNames() []string { return p.prog.Out.Paths("out") }

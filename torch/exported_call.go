@@ -28,6 +28,7 @@ func (p *ExportedProgram) Call(args ...any) []Value {
 		}
 		pos = append(pos, a)
 	}
+	pos, kwargs = p.byPosition(pos, kwargs)
 	leaves, err := p.flatten(append(pos, kwargs))
 	if err != nil {
 		refusal.Fail("exported program", "ValueError", "%v", err)
@@ -40,6 +41,19 @@ func (p *ExportedProgram) Call(args ...any) []Value {
 		return p.results(p.runCompiled(*run, inputs, symbols))
 	}
 	return p.results(p.RunEagerly(inputs, symbols))
+}
+
+// byPosition moves arguments that are given by name to where the program was exported with them by position.
+func (p *ExportedProgram) byPosition(pos []any, kwargs OrderedDict) ([]any, OrderedDict) {
+	for len(pos) < len(p.prog.In.Kids[0].Kids) && len(pos) < len(p.prog.Names) {
+		at := slices.IndexFunc(kwargs, func(d DictItem) bool { return d.Key == p.prog.Names[len(pos)] })
+		if at < 0 {
+			break
+		}
+		pos = append(pos, kwargs[at].Value)
+		kwargs = slices.Delete(slices.Clone(kwargs), at, at+1)
+	}
+	return pos, kwargs
 }
 
 // flatten takes the arguments apart: the last one holds the keyword arguments.
@@ -152,8 +166,12 @@ func (p *ExportedProgram) inputs(leaves []any) ([]Value, map[string]int64, error
 		}
 	}
 	for _, s := range p.prog.Symbols {
-		if v, ok := m.symbols[s.Name]; ok && (v < s.Min || v > s.Max) {
-			return nil, nil, fmt.Errorf("Guard failed: %s, and it is %d", m.guardText(&s), v)
+		v, ok := m.symbols[s.Name]
+		switch {
+		case ok && v < s.Min:
+			return nil, nil, guardFailed("%s >= %d, and it is %d", m.source[s.Name], s.Min, v)
+		case ok && v > s.Max:
+			return nil, nil, guardFailed("%s <= %d, and it is %d", m.source[s.Name], s.Max, v)
 		}
 	}
 	return inputs, m.symbols, nil
@@ -166,14 +184,15 @@ type matcher struct {
 	source  map[string]string // where a symbol was read
 }
 
-func (m *matcher) guardText(s *export.Symbol) string {
-	return m.source[s.Name] + " " + s.Bounds()
+// guardFailed is the error of an argument that the program was not exported for, as PyTorch words it.
+func guardFailed(format string, args ...any) error {
+	return fmt.Errorf("Guard failed: "+format, args...)
 }
 
 func (m *matcher) match(in *export.Input, name string, v any, first bool) error {
 	if in.Kind == export.Fixed {
 		if v != plainValue(in.Value) {
-			return fmt.Errorf("Guard failed: %s == %v, and it is %v: the program was exported with that constant", name, plainValue(in.Value), v)
+			return guardFailed("%s == %v, and it is %v: the program was exported with that constant", name, plainValue(in.Value), v)
 		}
 		return nil
 	}
@@ -189,11 +208,11 @@ func (m *matcher) match(in *export.Input, name string, v any, first bool) error 
 		return fmt.Errorf("%s is a tensor, and %T is given", name, v)
 	}
 	if t.DType() != in.Tensor.DType {
-		return fmt.Errorf("Guard failed: %s.dtype == torch.%s, and it is torch.%s", name, in.Tensor.DType.Name(), t.DType().Name())
+		return guardFailed("%s.dtype == torch.%s, and it is torch.%s", name, in.Tensor.DType.Name(), t.DType().Name())
 	}
 	shape, _, _ := t.Layout()
 	if len(shape) != len(in.Tensor.Shape) {
-		return fmt.Errorf("Guard failed: len(%s.size()) == %d, and it is %d", name, len(in.Tensor.Shape), len(shape))
+		return guardFailed("len(%s.size()) == %d, and it is %d", name, len(in.Tensor.Shape), len(shape))
 	}
 	for d, s := range in.Tensor.Shape {
 		if err := m.size(s, int64(shape[d]), fmt.Sprintf("%s.size()[%d]", name, d), first); err != nil {
@@ -223,7 +242,7 @@ func (m *matcher) size(s export.Size, got int64, name string, first bool) error 
 		return err
 	}
 	if want != got {
-		return fmt.Errorf("Guard failed: %s == %d, and it is %d", name, want, got)
+		return guardFailed("%s == %d, and it is %d", name, want, got)
 	}
 	return nil
 }

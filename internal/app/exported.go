@@ -45,6 +45,11 @@ func main() {
 	}
 	args := arguments(p, inputs)
 	var out []torch.Value
+	defer func() {
+		if v := recover(); v != nil {
+			fail(1, os.Args[0]+": "+fmt.Sprint(v))
+		}
+	}()
 	torch.NoGrad(func() {
 		for range calls {
 			out = p.Call(args...)

@@ -22,6 +22,8 @@ type Program struct {
 	// In and Out are the trees of what the program takes and returns. In has two children:
 	// positional arguments and keyword arguments.
 	In, Out *Tree
+	// Names are the parameters of forward, as far as the file tells.
+	Names []string
 	// Weights are parameters, buffers and constants by name.
 	Weights map[string]Weight
 

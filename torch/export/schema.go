@@ -27,8 +27,9 @@ type fileProgram struct {
 type fileModuleCall struct {
 	FQN       string `json:"fqn"`
 	Signature *struct {
-		In  string `json:"in_spec"`
-		Out string `json:"out_spec"`
+		In    string   `json:"in_spec"`
+		Out   string   `json:"out_spec"`
+		Names []string `json:"forward_arg_names"`
 	} `json:"signature"`
 }
 

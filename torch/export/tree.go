@@ -48,6 +48,9 @@ func (p *Program) readTrees(calls []fileModuleCall) (err error) {
 		if p.Out, err = readTree(c.Signature.Out); err != nil {
 			return fmt.Errorf("the outputs: %w", err)
 		}
+		for _, name := range c.Signature.Names {
+			p.Names = append(p.Names, clip(name))
+		}
 		return p.checkTrees()
 	}
 	return errors.New("the file does not say what its inputs are")
@@ -151,6 +154,22 @@ func (t *Tree) Paths(name string) []string {
 		} else {
 			out = append(out, k.Paths(fmt.Sprintf("%s[%d]", name, i))...)
 		}
+	}
+	return out
+}
+
+// InputPaths names the values that the program takes as its author does: x, pair[0], kwargs['mask'].
+func (p *Program) InputPaths() []string {
+	var out []string
+	for i, k := range p.In.Kids[0].Kids {
+		name := fmt.Sprintf("args[%d]", i)
+		if i < len(p.Names) {
+			name = p.Names[i]
+		}
+		out = append(out, k.Paths(name)...)
+	}
+	for i, k := range p.In.Kids[1].Kids {
+		out = append(out, k.Paths(clip(p.In.Kids[1].Keys[i]))...)
 	}
 	return out
 }

@@ -1,0 +1,159 @@
+"""Writes the .pt2 files beside it, and what PyTorch computes of each: python make.py (PyTorch 2.15).
+
+NAME.pt2 is what torch.export.save wrote; NAME.pt holds a list of calls, each a list of its positional
+arguments, its keyword arguments and the flat results, in the order in which they were made.
+"""
+
+import pathlib
+import sysconfig
+import warnings
+import zipfile
+
+import torch
+from torch.export import Dim, export
+from torch.utils import _pytree as pytree
+
+warnings.filterwarnings("ignore")
+here = pathlib.Path(__file__).parent
+F = torch.nn.functional
+
+
+class LinearRelu(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 3)
+
+    def forward(self, x):
+        return torch.relu(self.linear(x))
+
+
+class ConvNorm(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = torch.nn.Conv2d(3, 4, 3, padding=1)
+        self.norm = torch.nn.BatchNorm2d(4)
+
+    def forward(self, x):
+        return F.max_pool2d(torch.relu_(self.norm(self.conv(x))), 2)
+
+
+class Attention(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.qkv = torch.nn.Linear(8, 24)
+        self.out = torch.nn.Linear(8, 8)
+
+    def forward(self, x):
+        b, t, c = x.shape
+        q, k, v = self.qkv(x).view(b, t, 3, 2, 4).permute(2, 0, 3, 1, 4).unbind(0)
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.out(y.transpose(1, 2).reshape(b, t, c)), b * t
+
+
+class Counter(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("seen", torch.zeros(3))
+        self.register_buffer("calls", torch.tensor(0))
+
+    def forward(self, x):
+        self.seen.mul_(0.5).add_(x.sum(0))
+        self.calls += 1
+        return x + self.seen, self.calls.clone()
+
+
+class Tied(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = torch.nn.Embedding(10, 6)
+        self.head = torch.nn.Linear(6, 10, bias=False)
+        self.head.weight = self.embed.weight
+        whole = torch.arange(12.0).reshape(2, 6)
+        self.register_buffer("row", whole[1])
+        self.register_buffer("whole", whole)
+
+    def forward(self, ids):
+        return self.head(self.embed(ids) + self.row) - self.whole.mean()
+
+
+class Trees(torch.nn.Module):
+    def forward(self, pair, items, *, scale, unused=None):
+        a, b = pair
+        total = a * torch.tensor([1.0, 2.0, 3.0]) + items["b"] * 2
+        return {"sum": total * scale, "parts": [b[0], (items["a"], 7)]}
+
+
+class Halves(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 4)
+
+    def forward(self, x):
+        return F.gelu(self.linear(x)).softmax(-1)
+
+
+class Missing(torch.nn.Module):
+    """An operator that the compiler lacks, twice, and one that it lacks once."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm = torch.nn.LSTM(4, 2)
+
+    def forward(self, x):
+        y = torch._weight_norm(x, x) + torch._weight_norm(x, x + 1)
+        return self.lstm(y)[0]
+
+
+def save(ep, path):
+    """torch.export.save without the folders of the machine that it runs on."""
+    torch.export.save(ep, path)
+    with zipfile.ZipFile(path) as z:
+        files = [(i.filename, z.read(i)) for i in z.infolist()]
+    with zipfile.ZipFile(path, "w") as z:
+        for name, data in files:
+            if name.endswith("model.json"):
+                for folder, plain in ((str(here), "/home/user"), (sysconfig.get_paths()["purelib"], "/usr/lib/python3/site-packages")):
+                    data = data.replace(folder.encode(), plain.encode())
+            z.writestr(zipfile.ZipInfo(name), data)
+
+
+def flat(x):
+    return [t.clone() if isinstance(t, torch.Tensor) else t for t in pytree.tree_leaves(x)]
+
+
+def write(name, model, calls, decompose=False, **export_options):
+    args, kwargs = calls[0]
+    ep = export(model, args, kwargs, **export_options)
+    if decompose:
+        ep = ep.run_decompositions()
+    save(ep, here / f"{name}.pt2")
+    run = ep.module()
+    done = []
+    with torch.no_grad():
+        for args, kwargs in calls:
+            done.append([list(args), dict(kwargs), flat(run(*args, **kwargs))])
+    torch.save(done, here / f"{name}.pt")
+
+
+def main():
+    torch.manual_seed(0)
+    batch = Dim("batch", min=1, max=64)
+    write("linear_relu", LinearRelu(), [((torch.randn(n, 4),), {}) for n in (2, 5, 1, 64)], dynamic_shapes=({0: batch},))
+    write("conv_norm", ConvNorm(), [((torch.randn(2, 3, 8, 8),), {}) for _ in range(3)])
+    write("conv_norm_eval", ConvNorm().eval(), [((torch.randn(2, 3, 8, 8),), {})])
+    write("conv_norm_core", ConvNorm().eval(), [((torch.randn(2, 3, 8, 8),), {})], decompose=True)
+    write(
+        "attention", Attention(), [((torch.randn(b, t, 8),), {}) for b, t in ((2, 5), (3, 7), (1, 2), (2, 5))],
+        dynamic_shapes=({0: batch, 1: Dim("time", min=2, max=32)},),
+    )
+    write("counter", Counter(), [((torch.randn(2, 3),), {}) for _ in range(3)])
+    write("counter_core", Counter(), [((torch.randn(2, 3),), {}) for _ in range(3)], decompose=True)
+    write("tied", Tied(), [((torch.randint(10, (2, 3)),), {}) for _ in range(2)])
+    pair = (torch.randn(3), [torch.randn(2)])
+    items = {"b": torch.randn(3), "a": torch.randn(1)}
+    write("trees", Trees(), [((pair, items), {"scale": torch.randn(3)})])
+    write("bfloat16", Halves().to(torch.bfloat16), [((torch.randn(3, 4).to(torch.bfloat16),), {})])
+    save(export(Missing(), (torch.randn(3, 4),)), here / "missing.pt2")
+
+
+main()
