@@ -80,7 +80,7 @@ var layers = []layer{
 	{2, "graph/...", "ops ops/sym torch logs/... graph/..."},
 	{2, "graph/exported", "ops ops/sym torch torch/export graph"},
 	{2, "tracer/host/...", "torch torch/kw torch/compiler ops logs tracer/host/..."},
-	{2, "tracer/host/native", "torch torch/kw torch/compiler ops ops/sym tracer/host/..."},
+	{2, "tracer/host/native", "torch torch/kw torch/compiler torch/export ops ops/sym tracer/host/..."},
 	{3, "tracer/value", "tracer/host/... ops/sym torch logs"},
 	{3, "tracer/guard", "tracer/value tracer/host/... ops ops/sym torch logs"},
 	{3, "tracer/replay", "tracer/value tracer/guard tracer/host/... tracer/breaks graph/... ops ops/sym torch logs"},

@@ -17,7 +17,7 @@ import (
 )
 
 // This file compares programs that PyTorch exported with PyTorch's own results
-// (testdata/exported, written by make.py there): eagerly and on each backend.
+// (torch/testdata/exported, written by make.py there): eagerly and on each backend.
 
 // exportedOn compiles every call of p by a backend; eagerly where it is "".
 func exportedOn(t *testing.T, backend string) torch.ExportedRunner {
@@ -52,7 +52,7 @@ func exportedOn(t *testing.T, backend string) torch.ExportedRunner {
 }
 
 func TestExportedPrograms(t *testing.T) {
-	files, err := filepath.Glob("testdata/exported/*.pt")
+	files, err := filepath.Glob("../torch/testdata/exported/*.pt")
 	if err != nil || len(files) < 10 {
 		t.Fatal(files, err)
 	}

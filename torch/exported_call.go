@@ -86,7 +86,9 @@ func flattenTree(t *export.Tree, v any, path string, leaves *[]any) error {
 		}
 	}
 	if !ok || len(list) != len(t.Kids) {
-		return fmt.Errorf("%s: the program was exported with %s there (%d values), and is called with %s", path, t, len(t.Kids), countOf(v, list))
+		return fmt.Errorf(
+			"%s: the program was exported with %d values there, %s, and is called with %s", path, len(t.Kids), t, countOf(v, list),
+		)
 	}
 	for i, k := range t.Kids {
 		if err := flattenTree(k, list[i], fmt.Sprintf("%s[%d]", path, i), leaves); err != nil {

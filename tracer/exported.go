@@ -220,7 +220,7 @@ func (x *exportedProgram) record(n int64, begun time.Time, e *exportedEntry, mad
 	}
 	for _, s := range x.p.Program().Symbols {
 		if v, ok := sizes[s.Name]; ok {
-			r.Sizes = append(r.Sizes, calls.Size{Name: s.Name, Min: v, Max: v})
+			r.Sizes = append(r.Sizes, calls.Size{Name: x.p.Program().SourceOf(s.Name), Min: v, Max: v})
 		}
 	}
 	x.fc.track.add(&r)
@@ -240,8 +240,8 @@ func (r *recorder) doneExported(p *export.Program, g *graph.Graph) {
 	r.t.event("E", "backend_compile", r.id, time.Now())
 	var list []logs.Guard
 	for _, s := range p.Symbols {
-		text := s.Name + " " + s.Bounds()
-		list = append(list, logs.Guard{Source: s.Name, Kind: "SHAPE_ENV", Text: text, Expected: s.Bounds(), Pos: r.at})
+		text := p.SourceOf(s.Name) + " " + s.Bounds()
+		list = append(list, logs.Guard{Source: p.SourceOf(s.Name), Kind: "SHAPE_ENV", Text: text, Expected: s.Bounds(), Pos: r.at})
 	}
 	for _, gd := range g.Env.Guards {
 		text := gd.Rel.String()

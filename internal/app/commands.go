@@ -37,7 +37,7 @@ replays PyTorch (exec, replay).
 func (s *session) runCommand() *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
-		Use:   "run [flags] model.go [program arguments]",
+		Use:   "run [flags] model.go|model.pt2 [program arguments]",
 		Short: "Run a Go program under the compiler and watch it",
 		Long: `Runs a Go program (one or more .go files of package main, or a folder) with
 functions given to torch.Compile compiled, under the screens. Without a
@@ -45,8 +45,19 @@ terminal, or with --plain, standard output is exactly the program's own,
 standard error has compile logs in PyTorch's form, and the exit code is the
 program's.
 
+model.pt2 is a program that PyTorch exported (torch.export.save, PyTorch 2.9 to
+2.15): its graph is compiled, called and its results printed. After it:
+
+  --inputs example     the inputs that the file keeps (default; random ones
+                       where it keeps none)
+  --inputs random      random ones of the recorded shapes
+  --inputs FILE.pt     what torch.save wrote: a list of the arguments, or a
+                       dict of them by name
+  --calls N            call it N times (default 1)
+
 ` + exitCodes(),
-		Example: "  tcdbg run model.go\n  tcdbg run --plain --logs graph_breaks,graph_code model.go --epochs 3",
+		Example: "  tcdbg run model.go\n  tcdbg run --plain --logs graph_breaks,graph_code model.go --epochs 3\n" +
+			"  tcdbg run --plain model.pt2 --inputs batch.pt",
 		RunE: func(c *cobra.Command, args []string) error {
 			if f.logs == "help" {
 				_, err := fmt.Fprint(s.Stdout, logs.LogHelp())

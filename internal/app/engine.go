@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"tcdbg/backends"
+	"tcdbg/internal/app/exported"
 	"tcdbg/internal/app/past"
 	"tcdbg/logs"
 	"tcdbg/logs/ctl"
@@ -224,12 +225,12 @@ func recordsCalls(cfg EngineConfig) (bool, string) {
 func (cfg *EngineConfig) overlay() (map[string][]byte, error) {
 	if cfg.Again == nil {
 		out, err := cfg.Options.Trial.overlay()
-		if program, perr := exportedOverlay(cfg.Paths); program != nil || perr != nil {
+		if program, perr := exported.Overlay(cfg.Paths); program != nil || perr != nil {
 			return program, perr
 		}
 		return out, err
 	}
-	out, err := exportedOverlay(cfg.Paths)
+	out, err := exported.Overlay(cfg.Paths)
 	if err != nil {
 		return nil, err
 	}

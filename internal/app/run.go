@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/term"
 
+	"tcdbg/internal/app/exported"
 	"tcdbg/logs"
 )
 
@@ -139,10 +140,10 @@ func checkProgram(path string) error {
 		return failf(ExitNoFile, "cannot run %s: no such file", shown(path))
 	case err != nil:
 		return fileError("cannot run", shown(path), err, "")
-	case !st.IsDir() && !strings.HasSuffix(path, ".go") && !isExported(path):
+	case !st.IsDir() && !strings.HasSuffix(path, ".go") && !exported.Is(path):
 		return failf(
-			ExitUsage, "cannot run %s: not a .go file, a folder or a .pt2 file of torch.export.save; other programs go through tcdbg exec -- %s",
-			shown(path), shown(path),
+			ExitUsage, "cannot run %s: not a .go file or a folder, nor a .pt2 file of torch.export.save; "+
+				"other programs go through tcdbg exec -- %s", shown(path), shown(path),
 		)
 	}
 	return nil

@@ -37,6 +37,7 @@ func rules() map[string]rule {
 	sections := map[string]string{"split_size": "split_size_or_sections", "split_sizes": "split_size_or_sections"}
 	axes := map[string]string{"axis0": "dim0", "axis1": "dim1"}
 	pieces := map[string]string{"sections": "indices_or_sections", "indices": "indices_or_sections"}
+	padding := map[string]string{"padding": "pad"}
 	wide := map[string]any{"half_to_float": false}
 	one := map[string]any{"scale": int64(1), "input_scale": int64(1)}
 	return map[string]rule{
@@ -63,9 +64,9 @@ func rules() map[string]rule {
 		"cross_entropy_loss":                   {op: "cross_entropy"},
 		"nll_loss_nd":                          {op: "nll_loss"},
 		"constant_pad_nd":                      {op: "pad"},
-		"reflection_pad1d":                     {op: "pad", rename: map[string]string{"padding": "pad"}, add: map[string]any{"mode": "reflect"}},
-		"reflection_pad2d":                     {op: "pad", rename: map[string]string{"padding": "pad"}, add: map[string]any{"mode": "reflect"}},
-		"replication_pad2d":                    {op: "pad", rename: map[string]string{"padding": "pad"}, add: map[string]any{"mode": "replicate"}},
+		"reflection_pad1d":                     {op: "pad", rename: padding, add: map[string]any{"mode": "reflect"}},
+		"reflection_pad2d":                     {op: "pad", rename: padding, add: map[string]any{"mode": "reflect"}},
+		"replication_pad2d":                    {op: "pad", rename: padding, add: map[string]any{"mode": "replicate"}},
 		"adaptive_max_pool1d":                  {op: "adaptive_max_pool1d_with_indices"},
 		"adaptive_max_pool2d":                  {op: "adaptive_max_pool2d_with_indices"},
 		"adaptive_max_pool3d":                  {op: "adaptive_max_pool3d_with_indices"},

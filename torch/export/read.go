@@ -397,8 +397,8 @@ func (p *Program) node(f *fileNode) (Node, error) {
 				r, _ := e.(Ref)
 				o.List = append(o.List, string(r))
 			}
-		default:
-			return n, fmt.Errorf("a result that is %T is not supported", a)
+		default: // found with its operator, when the program is tried
+			n.Args = append(n.Args, NamedArg{Value: Unread(fmt.Sprint(a))})
 		}
 		n.Outs = append(n.Outs, o)
 	}

@@ -104,7 +104,9 @@ func (r *sizeReader) name() (sym.Int, error) {
 // apply is a function of sympy, or of torch.utils._sympy.
 func apply(name string, args []sym.Int) (sym.Int, error) {
 	fold := map[string]func(a, b sym.Int) sym.Int{"Add": sym.Add, "Mul": sym.Mul, "Max": sym.Max, "Min": sym.Min}[name]
-	pair := map[string]func(a, b sym.Int) sym.Int{"FloorDiv": sym.FloorDiv, "Mod": sym.Mod, "PythonMod": sym.Mod, "CleanDiv": sym.FloorDiv}[name]
+	pair := map[string]func(a, b sym.Int) sym.Int{
+		"FloorDiv": sym.FloorDiv, "CleanDiv": sym.FloorDiv, "Mod": sym.Mod, "PythonMod": sym.Mod,
+	}[name]
 	switch {
 	case (name == "Integer" || name == "TruncToInt") && len(args) == 1:
 		return args[0], nil

@@ -174,6 +174,26 @@ func (p *Program) InputPaths() []string {
 	return out
 }
 
+// SourceOf is where a symbol's value comes from: x.size()[0].
+func (p *Program) SourceOf(symbol string) string {
+	names, at := p.InputPaths(), 0
+	for i := range p.Inputs {
+		in := &p.Inputs[i]
+		if in.Kind != User && in.Kind != Fixed {
+			continue
+		}
+		if in.Tensor != nil {
+			for d, s := range in.Tensor.Shape {
+				if s.Symbol() == symbol {
+					return fmt.Sprintf("%s.size()[%d]", names[at], d)
+				}
+			}
+		}
+		at++
+	}
+	return symbol
+}
+
 // String is the tree as Python would write it, with * for values.
 func (t *Tree) String() string {
 	var parts []string

@@ -118,7 +118,7 @@ func (w *walker) value(a Arg) (any, error) {
 	case MemoryFormat:
 		return memoryFormat(a)
 	case Unread:
-		return nil, &Unsupported{Why: "an argument is " + string(a)}
+		return nil, &Unsupported{Why: "a value of kind " + clip(string(a))}
 	case []Arg:
 		return w.list(a)
 	}
