@@ -2,6 +2,8 @@ package backends_test
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -119,4 +121,41 @@ func sameValue(got, want any) error {
 		return fmt.Errorf("%v\nwant %v", g, w)
 	}
 	return nil
+}
+
+// TestExportedModels has PyTorch export models of torchvision and transformers and compares what they
+// compute, at two batch sizes.
+func TestExportedModels(t *testing.T) {
+	python := os.Getenv("TCDBG_PYTHON")
+	if python == "" {
+		t.Skip("set TCDBG_PYTHON to a Python with torch, torchvision and transformers to run this test")
+	}
+	script, err := filepath.Abs("../torch/testdata/exported/zoo.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := os.Getenv("TCDBG_EXPORTED") // made before by zoo.py
+	if folder == "" {
+		folder = t.TempDir()
+		cmd := exec.Command(python, script, folder)
+		cmd.Dir = folder
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Skipf("no PyTorch with torchvision and transformers: %v: %.300s", err, out)
+		} else {
+			t.Logf("%s", out)
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(folder, "*.pt"))
+	if err != nil || len(files) < 8 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		for _, backend := range []string{"", "aot_eager", "inductor"} {
+			t.Run(strings.TrimSuffix(filepath.Base(file), ".pt")+"/"+backend, func(t *testing.T) {
+				torch.RunExported(exportedOn(t, backend))
+				defer torch.RunExported(nil)
+				callExported(t, file)
+			})
+		}
+	}
 }

@@ -60,8 +60,14 @@ func (p *ExportedProgram) byPosition(pos []any, kwargs OrderedDict) ([]any, Orde
 func (p *ExportedProgram) flatten(args []any) ([]any, error) {
 	n := len(args) - 1
 	var leaves []any
-	if err := flattenTree(p.prog.In.Kids[0], args[:n], "args", &leaves); err != nil {
-		return nil, err
+	pos := p.prog.In.Kids[0]
+	if n != len(pos.Kids) {
+		return nil, fmt.Errorf("args: the program was exported with %d values there, %s, and is called with %d", len(pos.Kids), pos, n)
+	}
+	for i, k := range pos.Kids {
+		if err := flattenTree(k, args[i], p.prog.ParameterName(i), &leaves); err != nil {
+			return nil, err
+		}
 	}
 	return leaves, flattenTree(p.prog.In.Kids[1], args[n], "kwargs", &leaves)
 }

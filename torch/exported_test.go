@@ -34,7 +34,10 @@ func TestExportedDamage(t *testing.T) {
 		{`"major": 8`, `"major": 9`, "version 9.20 of PyTorch's export schema, and version 8 is read"},
 		{"aten.linear.default", "aten.nosuch.default", "1 operator is not supported: aten.nosuch.default (1)"},
 		{"aten.relu.default", "aten.any.default", "aten.any.default: it gives torch.bool[], and the file says torch.float32[s77, 3] (1)"},
-		{`"as_tensor": {"name": "linear"}`, `"as_graph": {"name": "linear"}`, "aten.linear.default: a value of kind as_graph (1), aten.relu.default: a value of kind as_graph (1)"},
+		{
+			`"as_tensor": {"name": "linear"}`, `"as_graph": {"name": "linear"}`,
+			"aten.linear.default: a value of kind as_graph (1), aten.relu.default: a value of kind as_graph (1)",
+		},
 		{`"type": "cpu"`, `"type": "xpu"`, "a tensor is on the device xpu: export the model on the CPU"},
 		{`"dtype": 7, "sizes": [{"as_expr"`, `"dtype": 29, "sizes": [{"as_expr"`, "dtype torch.float8_e4m3fn is not supported"},
 		{`\"type\": \"builtins.tuple\"`, `\"type\": \"my.Class\"`, "a my.Class is not supported: tuples, lists and dicts are"},
@@ -105,16 +108,18 @@ func TestExportedCalls(t *testing.T) {
 		t.Errorf("%v %v", example, trees.InputNames())
 	}
 	for want, call := range map[string]func(){
-		"Guard failed: x.size()[0] <= 64, and it is 65":                                  func() { linear.Call(Ones(65, 4)) },
-		"Guard failed: x.size()[0] >= 1, and it is 0":                                    func() { linear.Call(Ones(0, 4)) },
-		"Guard failed: x.size()[1] == 4, and it is 5":                                    func() { linear.Call(Ones(2, 5)) },
-		"Guard failed: len(x.size()) == 2, and it is 1":                                  func() { linear.Call(Ones(4)) },
-		"Guard failed: x.dtype == torch.float32, and it is torch.float64":                func() { linear.Call(Ones(2, 4).To(ops.Float64)) },
-		"x is a tensor, and int is given":                                                func() { linear.Call(3) },
-		"args: the program was exported with 1 values there, (*,), and is called with 0": func() { linear.Call() },
-		`kwargs: the program takes {}, and no "mask"`:                                    func() { linear.Call(Ones(2, 4), Option{"mask", nil}) },
-		`kwargs: the program takes {'scale': *}, which has no "scale" here`:              func() { trees.Call(example[0], example[1]) },
-		"args[1]: the program was exported with a dict there, and is called with int":    func() { trees.Call(example[0], 1, example[2]) },
+		"Guard failed: x.size()[0] <= 64, and it is 65":                     func() { linear.Call(Ones(65, 4)) },
+		"Guard failed: x.size()[0] >= 1, and it is 0":                       func() { linear.Call(Ones(0, 4)) },
+		"Guard failed: x.size()[1] == 4, and it is 5":                       func() { linear.Call(Ones(2, 5)) },
+		"Guard failed: len(x.size()) == 2, and it is 1":                     func() { linear.Call(Ones(4)) },
+		"Guard failed: x.dtype == torch.float32, and it is torch.float64":   func() { linear.Call(Ones(2, 4).To(ops.Float64)) },
+		"x is a tensor, and int is given":                                   func() { linear.Call(3) },
+		"exported with 1 values there, (*,), and is called with 0":          func() { linear.Call() },
+		`kwargs: the program takes {}, and no "mask"`:                       func() { linear.Call(Ones(2, 4), Option{"mask", nil}) },
+		`kwargs: the program takes {'scale': *}, which has no "scale" here`: func() { trees.Call(example[0], example[1]) },
+		"items: the program was exported with a dict there, and is called with int": func() {
+			trees.Call(example[0], 1, example[2])
+		},
 	} {
 		if msg := refusalOf(call); !strings.Contains(msg, want) {
 			t.Errorf("%q\nwant %s", msg, want)

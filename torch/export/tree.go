@@ -158,15 +158,19 @@ func (t *Tree) Paths(name string) []string {
 	return out
 }
 
+// ParameterName is what forward calls its i-th argument.
+func (p *Program) ParameterName(i int) string {
+	if i < len(p.Names) {
+		return p.Names[i]
+	}
+	return fmt.Sprintf("args[%d]", i)
+}
+
 // InputPaths names the values that the program takes as its author does: x, pair[0], kwargs['mask'].
 func (p *Program) InputPaths() []string {
 	var out []string
 	for i, k := range p.In.Kids[0].Kids {
-		name := fmt.Sprintf("args[%d]", i)
-		if i < len(p.Names) {
-			name = p.Names[i]
-		}
-		out = append(out, k.Paths(name)...)
+		out = append(out, k.Paths(p.ParameterName(i))...)
 	}
 	for i, k := range p.In.Kids[1].Kids {
 		out = append(out, k.Paths(clip(p.In.Kids[1].Keys[i]))...)
