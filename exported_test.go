@@ -35,7 +35,8 @@ func TestExportedReport(t *testing.T) {
 	}
 	out, _, code := s.run(t, "report", "last")
 	for _, want := range []string{
-		"conv_norm_eval.forward", "4 ops [conv2d, batch_norm, relu_, max_pool2d]", "2 hit an entry, 1 compiled", "from conv.py:565 make.py:37",
+		"conv_norm_eval.forward", "4 ops [conv2d, batch_norm, relu_, max_pool2d]", "2 hit an entry, 1 compiled",
+		"from conv.py:565 make.py:37",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the report has no %q (exit %d)\n%s", want, code, out)

@@ -55,8 +55,16 @@ const (
 	exportedInputs    = "data/sample_inputs/model.pt"
 )
 
-// readExported reads the archive of size bytes that r reads.
+// readExported reads the archive of size bytes that r reads. Its errors name what the file holds, in one line.
 func readExported(r io.ReaderAt, size int64) (*ExportedProgram, error) {
+	p, err := unpackExported(r, size)
+	if err != nil && export.Plain(err.Error()) != err.Error() {
+		err = errors.New(export.Plain(err.Error()))
+	}
+	return p, err
+}
+
+func unpackExported(r io.ReaderAt, size int64) (*ExportedProgram, error) {
 	z, err := zip.NewReader(r, size)
 	if err != nil {
 		return nil, fmt.Errorf("it is no archive of torch.export.save: %w", err)

@@ -43,9 +43,11 @@ func TestExportedDamage(t *testing.T) {
 		{`\"type\": \"builtins.tuple\"`, `\"type\": \"my.Class\"`, "a my.Class is not supported: tuples, lists and dicts are"},
 		{`"min_val": 1, "max_val": 64`, `"min_val": 65, "max_val": 64`, "has the range [65, 64], which holds nothing"},
 		{"Symbol('s77', positive=True, integer=True)", "Foo(Integer(1))", "Foo of 1 numbers is not supported"},
+		{`"weight_0", "is_param"`, `"weight\u0010\n", "is_param"`, "the archive has no data/weights/weight  "},
 		{`"weight_0", "is_param"`, `"../../secret", "is_param"`, "the archive has no data/weights/../../secret"},
 	} {
-		if _, err := changed(t, "linear_relu.pt2", c.old, c.new); err == nil || !strings.Contains(err.Error(), c.want) {
+		_, err := changed(t, "linear_relu.pt2", c.old, c.new)
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.ContainsFunc(err.Error(), isControl) {
 			t.Errorf("%s: %v\nwant %s", c.new, err, c.want)
 		}
 	}
@@ -131,6 +133,8 @@ func TestExportedCalls(t *testing.T) {
 	}
 }
 
+func isControl(r rune) bool { return r < ' ' }
+
 func refusalOf(f func()) (msg string) {
 	defer func() {
 		if err, ok := recover().(error); ok {
@@ -174,7 +178,7 @@ func FuzzLoadExported(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if p, err := readExported(bytes.NewReader(data), int64(len(data))); err == nil {
 			_, _ = p.InputNames(), p.OutputNames()
-		} else if strings.ContainsFunc(err.Error(), func(r rune) bool { return r < ' ' }) {
+		} else if strings.ContainsFunc(err.Error(), isControl) {
 			t.Errorf("an error of several lines: %q", err)
 		}
 	})

@@ -415,16 +415,16 @@ func stackOf(text string) []Frame {
 		line = strings.TrimRight(line, "\r\n")
 		if m := traceLine.FindStringSubmatch(line); m != nil && len(out) < maxRank {
 			n, _ := strconv.Atoi(m[2])
-			out = append(out, Frame{File: plain(m[1]), Line: n, Func: plain(m[3])})
+			out = append(out, Frame{File: Plain(m[1]), Line: n, Func: Plain(m[3])})
 		} else if m == nil && len(out) > 0 && out[len(out)-1].Code == "" {
-			out[len(out)-1].Code = plain(strings.TrimSpace(line))
+			out[len(out)-1].Code = Plain(strings.TrimSpace(line))
 		}
 	}
 	return out
 }
 
-// plain takes control characters out of a text that is shown.
-func plain(s string) string {
+// Plain takes control characters out of a text that is shown.
+func Plain(s string) string {
 	if len(s) > maxText {
 		s = s[:maxText]
 	}
