@@ -47,16 +47,17 @@ func rules() map[string]rule {
 		"arange.default": {rename: ends}, "split": {rename: sections}, "swapaxes": {rename: axes},
 		"tensor_split": {rename: pieces}, "hsplit": {rename: pieces}, "vsplit": {rename: pieces}, "dsplit": {rename: pieces},
 		"dropout": {rename: map[string]string{"train": "training"}}, "dropout_": {rename: map[string]string{"train": "training"}},
-		"embedding":                            {rename: map[string]string{"indices": "input"}, edit: noPadding},
-		"heaviside":                            {rename: map[string]string{"values": "other"}},
-		"std":                                  {rename: map[string]string{"unbiased": "correction"}, edit: unbiased},
-		"var":                                  {rename: map[string]string{"unbiased": "correction"}, edit: unbiased},
-		"std_mean":                             {rename: map[string]string{"unbiased": "correction"}, edit: unbiased},
-		"var_mean":                             {rename: map[string]string{"unbiased": "correction"}, edit: unbiased},
-		"elu":                                  {only: one},
-		"elu_":                                 {only: one},
-		"_softmax":                             {op: "softmax", only: wide},
-		"_log_softmax":                         {op: "log_softmax", only: wide},
+		"embedding":    {rename: map[string]string{"indices": "input"}, edit: noPadding},
+		"heaviside":    {rename: map[string]string{"values": "other"}},
+		"std":          {rename: map[string]string{"unbiased": "correction"}, edit: unbiased},
+		"var":          {rename: map[string]string{"unbiased": "correction"}, edit: unbiased},
+		"std_mean":     {rename: map[string]string{"unbiased": "correction"}, edit: unbiased},
+		"var_mean":     {rename: map[string]string{"unbiased": "correction"}, edit: unbiased},
+		"elu":          {only: one},
+		"elu_":         {only: one},
+		"_softmax":     {op: "softmax", only: wide},
+		"_log_softmax": {op: "log_softmax", only: wide},
+		"log_sigmoid":  {op: "logsigmoid"}, "numpy_T": {op: "T"}, "einsum": {rename: map[string]string{"tensors": "operands"}},
 		"_unsafe_view":                         {op: "view"},
 		"lift_fresh":                           {op: "alias"},
 		"lift_fresh_copy":                      {op: "clone"},
@@ -104,7 +105,7 @@ func unbiased(args map[string]ops.Arg) {
 // values that they may have; nil: any.
 var meaningless = map[string][]any{
 	"pin_memory": {nil, false}, "layout": {nil, stridedLayout}, "non_blocking": nil, "cudnn_enabled": nil, "cudnn_enable": nil,
-	"generator": {nil}, "implicit": nil, "copy": {nil, false}, "memory_format": {nil, "contiguous_format", "preserve_format"},
+	"generator": {nil}, "path": {nil}, "implicit": nil, "copy": {nil, false}, "memory_format": {nil, "contiguous_format", "preserve_format"},
 	"device": {nil, ops.CPU}, "dtype": {nil},
 }
 
@@ -121,6 +122,11 @@ func atenRow(target string, table map[string]rule) (*ops.Op, rule, error) {
 	}
 	if r.op != "" {
 		name = r.op
+	}
+	if family, rest, ok := strings.Cut(name, "_"); ok && (family == "linalg" || family == "fft" || family == "special") {
+		if _, ours := ops.Lookup(family + "." + rest); ours {
+			name = family + "." + rest
+		}
 	}
 	row, ok := ops.Lookup(name + "." + overload)
 	if !ok {
