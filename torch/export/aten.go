@@ -107,7 +107,7 @@ func unbiased(args map[string]ops.Arg) {
 var meaningless = map[string][]any{
 	"pin_memory": {nil, false}, "layout": {nil, stridedLayout}, "non_blocking": nil, "cudnn_enabled": nil, "cudnn_enable": nil,
 	"generator": {nil},
-	"path": {nil}, "implicit": nil, "copy": {nil, false}, "memory_format": {nil, "contiguous_format", "preserve_format"},
+	"path":      {nil}, "implicit": nil, "copy": {nil, false}, "memory_format": {nil, "contiguous_format", "preserve_format"},
 	"device": {nil, ops.CPU}, "dtype": {nil},
 }
 
