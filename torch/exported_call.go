@@ -157,9 +157,9 @@ func flattenDict(t *export.Tree, v any, path string, leaves *[]any) error {
 func (p *ExportedProgram) inputs(leaves []any) ([]Value, map[string]int64, error) {
 	inputs := make([]Value, len(p.prog.Inputs))
 	m := &matcher{symbols: map[string]int64{}, prog: p.prog}
-	names, at := p.InputNames(), 0
+	names := p.InputNames()
 	for pass := range 2 { // sizes that are expressions need the symbols of all inputs
-		at = 0
+		at := 0
 		for i := range p.prog.Inputs {
 			in := &p.prog.Inputs[i]
 			if in.Kind != export.User && in.Kind != export.Fixed {
@@ -324,12 +324,12 @@ func (p *ExportedProgram) runCompiled(run ExportedRunner, inputs []Value, symbol
 			continue
 		}
 		to := relaid(t, stride)
-		moved = append(moved, copied{t, to, uint64(to.array.Storage.Version())})
+		moved = append(moved, copied{t, to, to.array.Storage.Version()})
 		given[i] = to
 	}
 	out := run(p, given, symbols)
 	for _, m := range moved {
-		if uint64(m.to.array.Storage.Version()) != m.seen {
+		if m.to.array.Storage.Version() != m.seen {
 			m.from.Copy_(m.to)
 		}
 	}

@@ -60,7 +60,7 @@ func changed(t *testing.T, file, old, new string) (*ExportedProgram, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer z.Close()
+	defer func() { _ = z.Close() }()
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
 	hits := 0
