@@ -52,6 +52,8 @@ func (n *Node) GradInputs() []*Node {
 		return n.Inputs()[:1]
 	case n.Apply != nil:
 		return nodesOf(n.Args[:n.Apply.Inputs])
+	case n.Flow != nil:
+		return n.Operands()
 	case n.Op == ops.None && n.Kind == CallFunction:
 		if from, i := n.Item(); from.Apply != nil && !from.Differentiable(i) {
 			return nil
@@ -69,7 +71,7 @@ func (n *Node) Item() (*Node, int) {
 // IsResultOfApply reports whether n is one result of a function with a derivative of
 // its own.
 func (n *Node) IsResultOfApply() bool {
-	if n.Kind != CallFunction || n.Op != ops.None || n.Apply != nil {
+	if n.Kind != CallFunction || n.Op != ops.None || n.higherOrder() != "" {
 		return false
 	}
 	from, _ := n.Item()
@@ -141,23 +143,12 @@ func (a *Apply) Tie(env *sym.Env, inputs, outputs, saved []*Node) *Node {
 	return n
 }
 
-// bodyNames are the names under which the module of n's graph holds the bodies.
-func (n *Node) bodyNames() []string {
-	k := 0
-	for m := n.prev; m != nil; m = m.prev {
-		if m.Apply != nil {
-			k++
-		}
-	}
-	return []string{fmt.Sprintf("fwd_body_%d", k), fmt.Sprintf("bwd_body_%d", k)}
-}
-
 // body is a name that stands for itself in a text.
 type body string
 
 // applyArgs are the arguments as the graph's text has them.
 func (n *Node) applyArgs() (pos []ops.Arg, kw []kwarg) {
-	for _, b := range n.bodyNames() {
+	for _, b := range n.BodyNames() {
 		pos = append(pos, body(b))
 	}
 	constant, saved := []sym.Int{}, []sym.Int{}

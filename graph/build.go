@@ -113,7 +113,7 @@ func (g *Graph) Clone(name string) (*Graph, map[*Node]*Node) {
 func (n *Node) copyWith(f func(*Node) *Node) *Node {
 	c := &Node{
 		Name: n.Name, Kind: n.Kind, Target: n.Target, Op: n.Op, Meta: n.Meta, Stack: n.Stack, Source: n.Source,
-		NoGrad: n.NoGrad, Apply: n.Apply,
+		NoGrad: n.NoGrad, Apply: n.Apply, Flow: n.Flow.clone(),
 	}
 	c.Args = mapNodes(n.Args, f).([]any)
 	return c

@@ -94,6 +94,8 @@ func (c *checker) call(n *Node) error {
 	switch {
 	case n.Apply != nil:
 		return c.apply(n)
+	case n.Flow != nil:
+		return c.flow(n)
 	case n.Op == ops.None:
 		return c.getitem(n)
 	}

@@ -64,6 +64,8 @@ func argText(a ops.Arg) string {
 		return quote(a)
 	case body:
 		return string(a)
+	case tuple:
+		return "(" + tupleText(a) + ")"
 	case ops.DType:
 		return a.String()
 	case ops.Device:
@@ -145,6 +147,8 @@ func callArgs(n *Node) (pos []ops.Arg, kw []kwarg) {
 	switch {
 	case n.Apply != nil:
 		return n.applyArgs()
+	case n.Flow != nil:
+		return n.flowArgs(), nil
 	case row == nil:
 		return n.Args, nil
 	}
@@ -219,8 +223,8 @@ func wholeWord(text string) bool {
 
 // otherText writes calls that are no operator.
 func otherText(n *Node) string {
-	if n.Apply != nil {
-		return "torch.ops.higher_order." + ApplyTarget + "(" + argsText(callArgs(n)) + ")"
+	if name := n.higherOrder(); name != "" {
+		return "torch.ops.higher_order." + name + "(" + argsText(callArgs(n)) + ")"
 	}
 	if n.Target == "getitem" {
 		return argText(n.Args[0]) + "[" + argText(n.Args[1]) + "]"

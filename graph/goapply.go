@@ -10,7 +10,7 @@ import (
 // bodies as functions, the forward without tape, the backward as what the tape calls.
 
 func (p *goPrinter) apply(n *Node) {
-	a, names := n.Apply, n.bodyNames()
+	a, names := n.Apply, n.BodyNames()
 	p.body(names[0], a.Forward)
 	p.body(names[1], a.Backward)
 	results := make([]string, len(a.Constant))
@@ -65,15 +65,12 @@ func (p *goPrinter) body(name string, g *Graph) {
 	inner := &goPrinter{spell: p.spell}
 	var params []string
 	for _, n := range g.Placeholders() {
-		params = append(params, goName(n.Name))
+		params = append(params, goName(n.Name)+" "+goType(n.Meta))
 	}
 	for n := g.first; n != nil; n = n.next {
 		inner.node(n)
 	}
-	head := ""
-	if len(params) > 0 {
-		head = strings.Join(params, ", ") + " *torch.Tensor"
-	}
+	head := strings.Join(params, ", ")
 	results := strings.TrimSuffix(strings.Repeat("*torch.Tensor, ", len(g.Outputs())), ", ")
 	fmt.Fprintf(&p.sb, "\t%s := func(%s) (%s) {\n", name, head, results)
 	for _, line := range strings.Split(strings.TrimSuffix(inner.sb.String(), "\n"), "\n") {

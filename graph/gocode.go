@@ -88,6 +88,8 @@ func (p *goPrinter) node(n *Node) {
 		fmt.Fprintf(&p.sb, "\treturn %s\n", strings.Join(parts, ", "))
 	case n.Apply != nil:
 		p.apply(n)
+	case n.Flow != nil:
+		p.flow(n)
 	case n.Op == ops.None: // getitem: its operator assigned it
 	default:
 		fmt.Fprintf(&p.sb, "\t%s := %s\n", p.left(n), p.call(n))

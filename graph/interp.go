@@ -150,6 +150,8 @@ func (in *interp) call(n *Node) any {
 	switch {
 	case n.Apply != nil:
 		return in.apply(n)
+	case n.Flow != nil:
+		return in.flow(n)
 	case n.Op == ops.None:
 		from, i := n.Item()
 		return in.env[from].([]torch.Value)[i]

@@ -43,8 +43,8 @@ func (g *Graph) OpNames() []string {
 	var out []string
 	for n := g.first; n != nil; n = n.next {
 		switch {
-		case n.Apply != nil:
-			out = append(out, ApplyTarget)
+		case n.higherOrder() != "":
+			out = append(out, n.higherOrder())
 		case n.Op != ops.None:
 			out = append(out, rowName(n.OpRow()))
 		}
@@ -63,7 +63,7 @@ func rowName(op *ops.Op) string {
 func (g *Graph) NumOps() int {
 	n := 0
 	for m := g.first; m != nil; m = m.next {
-		if m.Op != ops.None || m.Apply != nil {
+		if m.Op != ops.None || m.higherOrder() != "" {
 			n++
 		}
 	}

@@ -61,6 +61,8 @@ type Node struct {
 	NoGrad bool
 	// Apply is set on calls of a function with a derivative of its own.
 	Apply *Apply
+	// Flow is set on nodes of control flow.
+	Flow *Flow
 
 	graph      *Graph
 	prev, next *Node

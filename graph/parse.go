@@ -18,44 +18,52 @@ func Parse(name, text string) (*Graph, error) { return ParseSized(name, text, ni
 
 // ParseSized is Parse with the hints of symbols by name.
 func ParseSized(name, text string, hints map[string]int64) (*Graph, error) {
-	classes := splitClasses(text)
-	p := &parser{g: New(name, &sym.Env{}), vals: map[string]*Node{}, syms: map[string]sym.Int{}, hints: hints, bodies: map[string]class{}}
-	for _, c := range classes[1:] {
-		p.bodies[c.name] = c
-	}
-	if err := p.class(classes[0]); err != nil {
+	p := &parser{g: New(name, &sym.Env{}), vals: map[string]*Node{}, syms: map[string]sym.Int{}, hints: hints}
+	if err := p.class(splitClasses(text)); err != nil {
 		return nil, err
 	}
 	return p.g, p.g.Check()
 }
 
-// class is the text of one module.
+// class is the text of one module, with those of the bodies that its nodes hold.
 type class struct {
-	name  string
-	at    int // its first line in the whole text
-	lines []string
+	lines  []string
+	at     []int // [] /* line */ its number in the whole text
+	bodies map[string]*class
 }
 
-// splitClasses takes a text apart into the module itself and those of the bodies that
-// its nodes hold, which come after it.
-func splitClasses(text string) []class {
-	out := []class{{}}
+// splitClasses takes a text apart into modules: a class that is indented more than
+// another before it is inside of that.
+func splitClasses(text string) *class {
+	top := &class{bodies: map[string]*class{}}
+	within, depths := []*class{top}, []int{-1}
 	for i, line := range strings.Split(text, "\n") {
-		line = strings.TrimSpace(line)
-		if name, ok := strings.CutPrefix(line, "class "); ok && len(out[len(out)-1].lines) > 0 {
+		short := strings.TrimSpace(line)
+		if name, ok := strings.CutPrefix(short, "class "); ok {
+			depth := strings.Index(line, "class ")
+			if depths[0] < 0 {
+				depths[0] = depth
+				continue
+			}
+			for len(depths) > 1 && depths[len(depths)-1] >= depth {
+				within, depths = within[:len(within)-1], depths[:len(depths)-1]
+			}
 			name, _, _ = strings.Cut(name, "(")
-			out = append(out, class{name: name, at: i})
+			c := &class{bodies: map[string]*class{}}
+			within[len(within)-1].bodies[name] = c
+			within, depths = append(within, c), append(depths, depth)
 		}
-		last := &out[len(out)-1]
-		last.lines = append(last.lines, line)
+		c := within[len(within)-1]
+		c.lines, c.at = append(c.lines, short), append(c.at, i+1)
 	}
-	return out
+	return top
 }
 
-func (p *parser) class(c class) error {
+func (p *parser) class(c *class) error {
+	p.bodies = c.bodies
 	for i, line := range c.lines {
 		if err := p.line(line); err != nil {
-			return fmt.Errorf("graph: line %d: %w", c.at+i+1, err)
+			return fmt.Errorf("graph: line %d: %w", c.at[i], err)
 		}
 	}
 	if p.g.OutputNode() == nil {
@@ -71,9 +79,9 @@ type parser struct {
 	hints map[string]int64
 	stack []Frame
 	rest  string // of the expression being read
-	// bodies are those of functions with a derivative of their own, by name; pair is
-	// set in the forward ones: how many outputs come before what is saved.
-	bodies map[string]class
+	// bodies are those that the nodes of the graph hold, by name; pair is set in the forward
+	// ones of functions with a derivative of their own: how many outputs come before what is saved.
+	bodies map[string]*class
 	pair   *int
 }
 
@@ -262,6 +270,11 @@ func (p *parser) call(n *Node, s string) error {
 	}
 	if args, ok := strings.CutPrefix(s, "torch.ops.higher_order."+ApplyTarget+"("); ok {
 		return p.apply(n, strings.TrimSuffix(args, ")"))
+	}
+	for op := range bodyWords {
+		if args, ok := strings.CutPrefix(s, "torch.ops.higher_order."+op+"("); ok {
+			return p.flow(n, op, strings.TrimSuffix(args, ")"))
+		}
 	}
 	p.rest = s[open+1 : len(s)-1]
 	pos, kw, err := p.list("")

@@ -40,20 +40,15 @@ func (g *Graph) writeCode(sb *strings.Builder, class, indent string, pair int) {
 			sb.WriteString("\n" + indent + "         " + c + "\n")
 			where = c
 		}
-		if n.Apply != nil {
-			for _, b := range n.bodyNames() {
-				fmt.Fprintf(sb, "%s        %s = self.%s\n", indent, b, b)
-			}
+		for _, b := range n.BodyNames() {
+			fmt.Fprintf(sb, "%s        %s = self.%s\n", indent, b, b)
 		}
 		sb.WriteString(indent + "        " + g.line(n, last[n], pair) + "\n")
 	}
 	for n := g.first; n != nil; n = n.next {
-		if n.Apply != nil {
-			names := n.bodyNames()
+		for _, b := range n.bodies() {
 			sb.WriteString("\n")
-			n.Apply.Forward.writeCode(sb, names[0], indent+"    ", n.Apply.Outputs)
-			sb.WriteString("\n")
-			n.Apply.Backward.writeCode(sb, names[1], indent+"    ", 0)
+			b.g.writeCode(sb, b.name, indent+"    ", b.pair)
 		}
 	}
 }
@@ -87,10 +82,13 @@ func (g *Graph) line(n *Node, dead []*Node, pair int) string {
 		s += ": \"" + t + "\""
 	}
 	s += " = " + callText(n)
-	if len(dead) > 0 || n.Apply != nil {
+	if names := n.BodyNames(); len(dead) > 0 || len(names) > 0 {
 		s += ";  "
-		if n.Apply != nil {
-			s += strings.Join(n.bodyNames(), " = ") + " = "
+		if n.Flow != nil && n.Flow.Op == CondTarget && len(dead) > 0 && dead[0] == n.Args[0] {
+			s, dead = s+dead[0].Name+" = ", dead[1:]
+		}
+		if len(names) > 0 {
+			s += strings.Join(names, " = ") + " = "
 		}
 		for _, d := range dead {
 			s += d.Name + " = "
@@ -147,10 +145,8 @@ func (g *Graph) lastUses() map[*Node][]*Node {
 func (g *Graph) Table() string {
 	rows := [][]string{{"opcode", "name", "target", "args", "kwargs"}}
 	for n := g.first; n != nil; n = n.next {
-		if n.Apply != nil {
-			for _, b := range n.bodyNames() {
-				rows = append(rows, []string{GetAttr.String(), b, b, "()", "{}"})
-			}
+		for _, b := range n.BodyNames() {
+			rows = append(rows, []string{GetAttr.String(), b, b, "()", "{}"})
 		}
 		rows = append(rows, g.row(n))
 	}
