@@ -154,7 +154,7 @@ func (f *functionalizer) scan() (written, strided map[*graph.Node]bool) {
 		case n.Kind == graph.Placeholder:
 			owner[n] = n
 		case n.Kind == graph.Output:
-		case n.Apply != nil || n.IsResultOfApply(): // values of their own
+		case n.Apply != nil || n.IsResultOfApply() || n.Flow != nil: // values of their own
 		case row == nil: // getitem
 			from, _ := n.Item()
 			owner[n] = owner[from]

@@ -55,6 +55,8 @@ const (
 func kindOf(n *graph.Node) loopKind {
 	r := n.OpRow()
 	switch {
+	case n.Flow != nil, n.IsResultOfFlow():
+		return alone
 	case r == nil, r.Tags.Has(ops.TagView), n.Op == ops.Detach, n.Op == ops.Alias:
 		return viewing
 	case r.Tags.Has(ops.TagRandom):

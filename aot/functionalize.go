@@ -119,6 +119,11 @@ func (f *functionalizer) node(n *graph.Node) error {
 	case n.Apply != nil:
 		f.define(n, retie(f.g, n, f.value))
 		return nil
+	case n.Flow != nil:
+		return f.flow(n)
+	case n.IsResultOfFlow():
+		f.define(n, f.piece(n))
+		return nil
 	case n.IsResultOfApply():
 		f.define(n, f.piece(n))
 		f.noteShown(n)

@@ -90,7 +90,7 @@ func trace(f *functional, example []torch.Value) (*joint, error) {
 			needs[p] = true
 		}
 	}
-	j.propagate(needs)
+	j.pass.Propagate(h.First())
 	silent := f.silentOutputs()
 	for i, a := range j.outs {
 		n, ok := a.(*graph.Node)
@@ -123,27 +123,6 @@ func (f *functional) silentOutputs() map[int]bool {
 	return silent
 }
 
-// propagate marks the nodes through which gradients flow.
-func (j *joint) propagate(needs map[*graph.Node]bool) {
-	for n := j.g.First(); n != nil; n = n.Next() {
-		row := n.OpRow()
-		if n.NoGrad || n.Op == ops.Detach || row != nil && row.Tags.Has(ops.TagNoGrad) {
-			continue
-		}
-		if m, ok := n.Meta.(*ops.TensorMeta); ok && !m.DType.IsFloat() && !m.DType.IsComplex() {
-			continue
-		}
-		for _, in := range n.GradInputs() {
-			if needs[in] {
-				needs[n] = true
-			}
-		}
-		if needs[n] && row != nil && row.Backward == nil {
-			j.pass.Lacks(row)
-		}
-	}
-}
-
 // backward appends the derivatives of all forward nodes, last first.
 func (j *joint) backward() error {
 	needs, grads := j.pass.Needs, j.pass.Grads
@@ -157,6 +136,8 @@ func (j *joint) backward() error {
 			continue
 		case n.Apply != nil:
 			derive = j.deriveApply
+		case n.Flow != nil:
+			derive = j.deriveFlow
 		case n.Op == ops.None:
 			continue
 		}
@@ -185,10 +166,24 @@ func (j *joint) derive(n *graph.Node) error {
 	if !ok {
 		return nil
 	}
+	j.noteMade(before, grads)
+	return nil
+}
+
+// deriveFlow differentiates control flow.
+func (j *joint) deriveFlow(n *graph.Node) error {
+	before := j.g.Last()
+	if grads, ok := j.pass.Flow(n); ok {
+		j.noteMade(before, grads)
+	}
+	return nil
+}
+
+// noteMade notes what a derivative has made of nothing after before.
+func (j *joint) noteMade(before *graph.Node, grads []ops.Value) {
 	for m := before.Next(); m != nil; m = m.Next() {
 		if len(m.Inputs()) == 0 {
 			j.made[m] = grads
 		}
 	}
-	return nil
 }

@@ -167,10 +167,19 @@ var pure = pass.NewTable("aot pure",
 func rewrite(name, doc string, run func(g *pureGraph) int, needs ...pass.Need) pass.Pass[*pureGraph] {
 	return pass.Pass[*pureGraph]{
 		Name: name, Doc: doc, Needs: needs, Record: true,
-		Run:   func(g *pureGraph) (int, error) { return run(g), nil },
+		Run:   func(g *pureGraph) (int, error) { return everywhere(g, run), nil },
 		Print: func(g *pureGraph) string { return g.Code() },
 		Check: func(g *pureGraph) error { return g.Graph.Check() },
 	}
+}
+
+// everywhere runs a rewrite on a graph and on the bodies of its control flow.
+func everywhere(g *pureGraph, run func(g *pureGraph) int) int {
+	count := run(g)
+	for _, b := range g.FlowBodies() {
+		count += everywhere(&pureGraph{b, g.keep}, run)
+	}
+	return count
 }
 
 // cse makes equal calls of pure operators one node.
@@ -181,7 +190,7 @@ func cseAmong(g *graph.Graph, some func(*graph.Node) bool) int {
 	seen := map[string]*graph.Node{}
 	count := 0
 	for _, n := range g.Nodes() {
-		if n.Kind == graph.Placeholder || n.Kind == graph.Output || !some(n) {
+		if n.Kind == graph.Placeholder || n.Kind == graph.Output || n.Flow != nil || !some(n) {
 			continue
 		}
 		if row := n.OpRow(); row != nil && (row.Tags.Has(ops.TagRandom) || row.Tags.Has(ops.TagInPlace)) {

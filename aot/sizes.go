@@ -43,6 +43,7 @@ func (j *joint) hiddenSizes(backward func(*graph.Node) bool, saved []*graph.Node
 				eachSize(a, use)
 			}
 			eachMetaSize(n.Meta, use)
+			eachBodySize(n, use)
 		}
 	}
 	for _, n := range saved {
@@ -75,6 +76,22 @@ func eachMetaSize(meta any, f func(sym.Int)) {
 	case []ops.Result:
 		for _, r := range m {
 			eachMetaSize(r, f)
+		}
+	}
+}
+
+// eachBodySize calls use for the sizes that bodies of n read.
+func eachBodySize(n *graph.Node, use func(sym.Int)) {
+	if n.Flow == nil {
+		return
+	}
+	for _, b := range n.Flow.Bodies {
+		for m := b.First(); m != nil; m = m.Next() {
+			for _, a := range m.Args {
+				eachSize(a, use)
+			}
+			eachMetaSize(m.Meta, use)
+			eachBodySize(m, use)
 		}
 	}
 }

@@ -79,10 +79,7 @@ func (b *Builder) Item(n *Node, i int) *Node {
 // Input adds a placeholder, after those that are there and before all calls.
 func (g *Graph) Input(name, target, source string, meta any) *Node {
 	n := &Node{Name: name, Kind: Placeholder, Target: target, Source: source, Meta: meta}
-	if g.last == nil || g.last.Kind == Placeholder {
-		return g.Append(n)
-	}
-	return g.Insert(n, g.firstCall())
+	return g.Insert(n, g.firstCall()) // at the end where there is none
 }
 
 func (g *Graph) firstCall() *Node {

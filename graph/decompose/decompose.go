@@ -25,6 +25,9 @@ func ExpandTold(g *graph.Graph, wanted func(*graph.Node) bool, told func(old, no
 	moved := map[*graph.Node]bool{}
 	for n := g.First(); n != nil; {
 		next := n.Next()
+		if n.Flow != nil {
+			count += expandBodies(n, wanted, moved)
+		}
 		if row := n.OpRow(); row != nil && row.Decompose != nil && wanted(n) {
 			if first := expand(g, n, row, moved, told); first != nil {
 				next = first
@@ -36,6 +39,23 @@ func ExpandTold(g *graph.Graph, wanted func(*graph.Node) bool, told func(old, no
 	Repropagate(g, moved)
 	return count
 }
+
+// expandBodies is Expand of the bodies of n, whose value may be laid out otherwise then.
+func expandBodies(n *graph.Node, wanted func(*graph.Node) bool, moved map[*graph.Node]bool) int {
+	count := 0
+	for _, b := range n.Flow.Bodies {
+		count += Expand(b, wanted)
+	}
+	if count > 0 {
+		RefreshFlow(n)
+		moved[n] = true
+	}
+	return count
+}
+
+// RefreshFlow brings the bodies and the value of a node of control flow up to date with the
+// layouts of its operands.
+func RefreshFlow(n *graph.Node) { n.RefreshFlow(Repropagate) }
 
 // Repropagate propagates metadata once more: it brings the example values of what
 // follows moved nodes, which are laid out otherwise than what they replaced, up to
@@ -52,6 +72,10 @@ func Repropagate(g *graph.Graph, moved map[*graph.Node]bool) {
 		switch {
 		case n.Apply != nil:
 			refreshTie(n)
+			moved[n] = true
+			continue
+		case n.Flow != nil:
+			RefreshFlow(n)
 			moved[n] = true
 			continue
 		case n.Op == ops.None:

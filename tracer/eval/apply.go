@@ -75,6 +75,7 @@ func enterApply(tr *Trace, in *ssa.Call) bool {
 
 // beginForward evaluates autograd.recorded: gradients are wanted.
 func beginForward(tr *Trace, _ *ssa.Call) bool {
+	tr.inFlow("calls a function with a derivative of its own")
 	tr.applying = &application{call: tr.applyCall(), before: tr.Graph.Last()}
 	return false
 }

@@ -41,6 +41,7 @@ func (fn *functions) recordRead(p unsafe.Pointer, size uintptr) {
 // checkWrite breaks before a store to memory of the trace that Backward did not
 // make itself, or that an earlier Backward has read.
 func (fn *functions) checkWrite(p unsafe.Pointer, size uintptr) {
+	fn.checkFlowWrite(p)
 	if a := fn.applying; a.backward() {
 		if s := fn.heap.mem.find(p); s != nil && s.id < a.spans {
 			fn.inBackward("changes what was made outside of it")
@@ -81,6 +82,7 @@ func (fn *functions) refuseInBackward(row *ops.Op) {
 	switch {
 	case row.Tags.Has(ops.TagRandom):
 		fn.inBackward("draws random numbers: %s", row.Name)
+		fn.inFlow("draws random numbers: %s", row.Name)
 	case row.ID == ops.AsStrided:
 		fn.inBackward("goes by the strides of a tensor, which are not those of the trace: %s", row.Name)
 	}
@@ -89,6 +91,7 @@ func (fn *functions) refuseInBackward(row *ops.Op) {
 // onlyOwn breaks before a write, in Forward or Backward, to memory that it did not
 // make itself.
 func (fn *functions) onlyOwn(base *torch.Tensor, row *ops.Op) {
+	fn.onlyOwnInFlow(base, row)
 	a := fn.applying
 	if a == nil {
 		return

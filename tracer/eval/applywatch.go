@@ -22,6 +22,7 @@ func (fn *functions) recordEntryRead(t types.Type, from unsafe.Pointer, loc *val
 // an earlier one has read.
 func (fn *functions) checkEntryWrite(t types.Type, to unsafe.Pointer, loc *value.Source) {
 	fn.inBackward("changes %s", loc.Argument())
+	fn.inFlow("changes %s, which is outside of it", loc.Argument())
 	for _, w := range fn.watched {
 		if p := uintptr(to); w.From < p+fn.frames.In.Rep(t).Size() && p < w.From+fn.frames.In.Rep(w.Typ).Size() {
 			fn.avoidApply(w.Call, "what Backward reads is changed after the call")

@@ -64,6 +64,7 @@ func refusePass(format string, args ...any) {
 // capturePass captures the backward pass of a call that starts at loss.
 func capturePass(tr *Trace, in *ssa.Call, loss *graph.Node) {
 	tr.inBackward("calls Tensor.Backward")
+	tr.inFlow("calls Tensor.Backward")
 	if why, ok := tr.Avoid[in]; ok {
 		refusePass("%s", why)
 	}
@@ -128,7 +129,7 @@ func expandForPass(tr *Trace, loss *graph.Node) *graph.Node {
 		f := tr.flowOf()
 		wanted := func(n *graph.Node) bool {
 			row := n.OpRow()
-			return f.needs[n] && n.Apply == nil && !row.Tags.Has(ops.TagInPlace|ops.TagNoGrad) &&
+			return f.needs[n] && row != nil && !row.Tags.Has(ops.TagInPlace|ops.TagNoGrad) &&
 				(row.Backward == nil || row.Tags.Has(ops.TagMaybeView) || len(n.Statistics()) > 0)
 		}
 		if decompose.ExpandTold(tr.Graph, wanted, told) == 0 {
@@ -150,6 +151,8 @@ func (p *capturedPass) run(loss *graph.Node) {
 		switch row := n.OpRow(); {
 		case n.Apply != nil:
 			p.refuseApply(n)
+		case n.Flow != nil && p.Needs[n]:
+			refusePass("gradients flow through compiler.Cond")
 		case row == nil: // a piece, which its call takes the gradient of
 		case row.Tags.Has(ops.TagInPlace):
 			p.inPlace(n, row)

@@ -132,8 +132,8 @@ func (fs *frames) Symbol(v ssa.Value) string {
 // Evaluate traces the frames to the cache entry that the trace leaves behind. Where the
 // trace has to be made again with earlier breaks it returns those instead.
 //
-// A break inside torch.NoGrad, torch.Autocast or autograd.Apply, or in a loop over a string, asks for
-// one before that call or loop; so does what shows that an earlier autograd.Apply
+// A break inside torch.NoGrad, torch.Autocast, autograd.Apply, compiler.Cond or compiler.WhileLoop, or in
+// a loop over a string, asks for one before that call or loop; so does what shows that an earlier autograd.Apply
 // cannot be captured, and a gradient by what the graph computes.
 func (tr *Trace) Evaluate() (*replay.Entry, Avoided) {
 	s := tr.run()
@@ -164,7 +164,9 @@ func (tr *Trace) restarts(s *stop) []ssa.Instruction {
 		return []ssa.Instruction{tr.retry}
 	}
 	again := append(tr.iterators(), tr.apart...)
-	if call := tr.applyCall(); call != nil {
+	if call := tr.flowCall(); call != nil {
+		again = append(again, call)
+	} else if call := tr.applyCall(); call != nil {
 		again = append(again, call)
 	} else if call := tr.modeCall(); call != nil {
 		again = append(again, call)

@@ -71,7 +71,7 @@ func (f *flow) read(n *graph.Node) {
 
 // viewedBy is the value whose memory n shows, or may show.
 func viewedBy(n *graph.Node, row *ops.Op) *graph.Node {
-	if row == nil && n.Apply == nil && len(n.Args) > 0 { // a piece
+	if row == nil && n.Apply == nil && n.Flow == nil && len(n.Args) > 0 { // a piece
 		from, _ := n.Args[0].(*graph.Node)
 		if from == nil || from.OpRow() == nil || !from.OpRow().Tags.Has(ops.TagView) {
 			return nil

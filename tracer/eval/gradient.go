@@ -40,6 +40,7 @@ func setGradient(tr *Trace, in *ssa.Call) {
 // place is found again. What the graph computes has its gradient later.
 func (ns natives) gradPlace(in *ssa.Call) (unsafe.Pointer, *value.Source) {
 	ns.inBackward("reads or replaces the gradient of a tensor")
+	ns.inFlow("reads or replaces the gradient of a tensor")
 	x := in.Call.Args[0]
 	t, n := ns.tensorAt(x), ns.tracked(x)
 	if n == nil || n.Src == nil {

@@ -27,6 +27,9 @@ func (ns natives) askHistory(in *ssa.Call, name string) {
 	x := in.Call.Args[0]
 	t := ns.tensorAt(x)
 	node := ns.tensorNode(x)
+	if comesFromFlow(node, map[*graph.Node]bool{}) {
+		breakAt(breaks.TensorDataRead, "%s of what compiler.Cond gives, which the branch decides that runs", name)
+	}
 	leaf := name == "Tensor.IsLeaf"
 	var yes bool
 	if given := ns.inputOf[t]; given == nil {
@@ -40,6 +43,15 @@ func (ns natives) askHistory(in *ssa.Call, name string) {
 	*(*bool)(ns.addr(in)) = yes
 	ns.skip()
 	ns.set(in, nil)
+}
+
+// comesFromFlow reports whether gradients of n may go into control flow.
+func comesFromFlow(n *graph.Node, seen map[*graph.Node]bool) bool {
+	if seen[n] {
+		return false
+	}
+	seen[n] = true
+	return n.Flow != nil || slices.ContainsFunc(n.GradInputs(), func(x *graph.Node) bool { return comesFromFlow(x, seen) })
 }
 
 // wantsGrad reports whether gradients flow through a node to an input.

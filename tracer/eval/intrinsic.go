@@ -43,15 +43,13 @@ var intrinsics = map[string]intrinsic{
 	torchPath + "Range":       {eval: done(sliceRange)},
 	torchPath + "NewTensor":   {eval: done(newTensor)},
 
-	torchPath + "NoGrad":         {eval: done(inlineNoGrad), starts: true},
-	torchPath + "Autocast":       {eval: done(inlineAutocast), starts: true},
-	torchPath + "GradEnabled":    {eval: done(gradEnabled)},
-	compilerPath + "IsCompiling": {eval: done(isCompiling)},
-	compilerPath + "GraphBreak":  {eval: refused(breaks.GraphBreakCall, "compiler.GraphBreak()")},
-	compilerPath + "Cond": {eval: refused(
-		breaks.DataDependentBranching, "compiler.Cond, of which the graph would hold one branch only",
-	)},
-	compilerPath + "WhileLoop":           {eval: refused(breaks.DataDependentLoop, "compiler.WhileLoop")},
+	torchPath + "NoGrad":                 {eval: done(inlineNoGrad), starts: true},
+	torchPath + "Autocast":               {eval: done(inlineAutocast), starts: true},
+	torchPath + "GradEnabled":            {eval: done(gradEnabled)},
+	compilerPath + "IsCompiling":         {eval: done(isCompiling)},
+	compilerPath + "GraphBreak":          {eval: refused(breaks.GraphBreakCall, "compiler.GraphBreak()")},
+	compilerPath + "Cond":                {eval: enterCond, starts: true},
+	compilerPath + "WhileLoop":           {eval: enterLoop, starts: true},
 	torchPath + "Compile":                {eval: refused(breaks.RecursiveCompile, "call of torch.Compile")},
 	torchPath + "Grad":                   {eval: done(gradientsAsked)},
 	torchPath + "Backward":               {eval: done(gradientsAsked)},
@@ -165,8 +163,8 @@ func (e *Env) Native(fn *ssa.Function) bool {
 	return strings.HasPrefix(name, compilerPath) || strings.HasPrefix(name, torchPath+"Compile") || e.Prog.StandardLibrary(fn)
 }
 
-// IsCond reports whether fn is compiler.Cond, of which a graph holds no call, but the
-// branch that is taken.
+// IsCond reports whether fn is compiler.Cond, of which, where no graph can hold the call,
+// the branch that is taken is captured.
 func IsCond(fn *ssa.Function) bool { return fn != nil && fn.String() == compilerPath+"Cond" }
 
 // originName is the name of fn, or of the generic function that it is an instance of.

@@ -100,6 +100,7 @@ func (mo mapOps) keyOf(k ssa.Value) *value.MapKey {
 
 func (mo mapOps) mapUpdate(in *ssa.MapUpdate) {
 	mo.inBackward("stores into a map")
+	mo.inFlow("stores into a map")
 	n := mo.tracked(in.Value)
 	if m := mo.mapOf(in.Map); m != nil {
 		key := mo.keyOf(in.Key)
@@ -123,6 +124,7 @@ func (mo mapOps) mapDelete(in *ssa.Call, args []ssa.Value) {
 		breakAt(breaks.UnsupportedInstr, "builtin clear of a slice")
 	}
 	mo.inBackward("deletes from a map")
+	mo.inFlow("deletes from a map")
 	m := mo.mapOf(args[0])
 	if m == nil {
 		if len(args) == 1 {

@@ -288,6 +288,9 @@ func (tr *Trace) ret(in *ssa.Return) *stop {
 	switch {
 	case len(tr.shadows) == 1:
 		return &stop{result: in.Results, frame: tr.top().frame}
+	case tr.top().flow != nil:
+		tr.endFlowBody(in)
+		return nil
 	case tr.top().backward:
 		tr.endBackward(in)
 		return nil

@@ -41,6 +41,7 @@ type shadow struct {
 	autocast *ops.DType         // of torch.Autocast
 	apply    ssa.Instruction    // the call of autograd.Apply that this is
 	backward bool               // what calls the Backward of that
+	flow     *controlFlow       // the call of control flow that this becomes a body of
 }
 
 // Trace is one symbolic evaluation. What it knows is in five parts with methods of their
@@ -139,6 +140,7 @@ type functions struct {
 	avoid   Avoided
 
 	applying *application                      // the call whose bodies are traced
+	flowing  *controlFlow                      // the innermost call of control flow whose bodies are traced
 	reads    map[*span][]reading               // objects of the trace that a Backward has read
 	watched  []replay.Watched                  // entry memory that a Backward has read
 	calls    map[*graph.Graph]bodyOf           // by forward body

@@ -1,0 +1,319 @@
+package eval
+
+import (
+	"maps"
+	"strings"
+	"unsafe"
+
+	"tcdbg/graph"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
+	"tcdbg/torch"
+	"tcdbg/tracer/value"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// This file traces the functions that a call of control flow is given, one after the other,
+// and makes each a body: what it computed moves out of the trace's graph, and what it read
+// of that graph becomes an operand of all bodies, as PyTorch lifts free variables. A
+// function that breaks, or does what no body may do, has the trace made again with a break
+// in front of the whole call, which then runs as it does without a compiler.
+
+// controlFlow is a call of compiler.Cond or compiler.WhileLoop that is being traced.
+type controlFlow struct {
+	call  *ssa.Call
+	name  string       // compiler.Cond
+	code  string       // of the break where it cannot be captured
+	outer *controlFlow // that it is in
+
+	before   *graph.Node // the last node before the function that is traced
+	spans    int         // objects of the trace before it
+	made     int         // calls of operators before it
+	operands []*graph.Node
+	params   []*graph.Node // what stands for the operands in the function that is traced
+	lifted   []*graph.Node // what bodies read besides
+	names    []string      // of those in the bodies
+	bodies   []*graph.Graph
+	flow     *graph.Flow
+}
+
+// refuse breaks at the call: PyTorch captures control flow wholly or not at all.
+func (c *controlFlow) refuse(format string, args ...any) {
+	breakAt(c.code, c.name+" is not captured: "+format, args...)
+}
+
+// beginFlow begins a call of control flow, unless an earlier attempt broke in it.
+func beginFlow(tr *Trace, in *ssa.Call, op, code string) *controlFlow {
+	name := strings.TrimPrefix(in.Call.StaticCallee().String(), "tcdbg/torch/")
+	c := &controlFlow{call: in, name: name, code: code, outer: tr.flowing, made: len(tr.made), flow: &graph.Flow{Op: op}}
+	if why, ok := tr.avoid[in]; ok {
+		c.refuse("%s", why)
+	}
+	if tr.applying != nil {
+		c.refuse("it is in a function with a derivative of its own")
+	}
+	return c
+}
+
+// flowCall is the outermost call of control flow that the trace is in.
+func (fn *functions) flowCall() ssa.Instruction {
+	c := fn.flowing
+	if c == nil {
+		return nil
+	}
+	for c.outer != nil {
+		c = c.outer
+	}
+	return c.call
+}
+
+// inFlow breaks where a body of control flow is being traced.
+func (fn *functions) inFlow(format string, args ...any) {
+	if c := fn.flowing; c != nil {
+		c.refuse("a function that it is given "+format, args...)
+	}
+}
+
+// checkFlowWrite breaks before a store to an object that a body did not make.
+func (fn *functions) checkFlowWrite(p unsafe.Pointer) {
+	if c := fn.flowing; c != nil {
+		if s := fn.heap.mem.find(p); s != nil && s.id < c.spans {
+			fn.inFlow("changes a variable from outside of it")
+		}
+	}
+}
+
+// onlyOwnInFlow breaks before a write to a tensor that a body did not make.
+func (fn *functions) onlyOwnInFlow(base *torch.Tensor, row *ops.Op) {
+	c := fn.flowing
+	if c == nil {
+		return
+	}
+	n := fn.capture.Nodes[base]
+	for _, x := range between(c.before, nil) {
+		if x == n {
+			return
+		}
+	}
+	fn.inFlow("writes to a tensor from outside of it: %s", row.Name)
+}
+
+// enterFlowBody pushes a frame of the function v that control flow is given; of is the list
+// of what it takes.
+func (tr *Trace) enterFlowBody(c *controlFlow, v ssa.Value, of *value.Tracked, list unsafe.Pointer, into ssa.CallInstruction) *shadow {
+	cl := tr.In.ClosureOf(tr.addr(v))
+	if cl == nil || cl.Fn.Blocks == nil {
+		c.refuse("%s is a function without a body", value.LocalName(v))
+	}
+	if m, ok := cl.Compiled.(Marked); ok && (m.Disabled() || m.Constant()) {
+		c.refuse("%s is marked not to be compiled", value.FuncName(cl.Fn))
+	}
+	if n := tr.tracked(v); n != nil && n.Src != nil {
+		tr.Guards.Func(n.Src, cl.Fn)
+	}
+	tracked := tr.freeTracked(&ssa.CallCommon{Value: v}, cl.Fn, cl.Free)
+	f, param := tr.th.Push(cl.Fn, cl.Free, into), cl.Fn.Params[0]
+	tr.In.Copy(param.Type(), f.Addr(param), list)
+	sh := &shadow{
+		frame: f, initial: -1, tracked: map[ssa.Value]*value.Tracked{param: of},
+		assigned: map[ssa.Value]bool{param: true}, free: tracked,
+	}
+	for i, fv := range cl.Fn.FreeVars {
+		sh.tracked[fv] = tracked[i]
+	}
+	tr.shadows = append(tr.shadows, sh)
+	return sh
+}
+
+// traceFlowBody begins to trace a function whose operators become a body.
+func (tr *Trace) traceFlowBody(c *controlFlow, v ssa.Value, of *value.Tracked, list unsafe.Pointer) {
+	c.before, c.spans = tr.Graph.Last(), len(tr.mem.spans)
+	tr.enterFlowBody(c, v, of, list, nil).flow = c
+	tr.flowing = c
+}
+
+// endFlowBody takes what a traced function returns.
+func (tr *Trace) endFlowBody(in *ssa.Return) {
+	c := tr.flowing
+	switch c.flow.Op {
+	case graph.CondTarget:
+		tr.endBranch(c, in)
+	case graph.WhileTarget:
+		tr.endLoopBody(c, in)
+	}
+}
+
+// leaveFlowBody pops the function's frame.
+func (tr *Trace) leaveFlowBody() {
+	tr.th.Pop()
+	tr.shadows = tr.shadows[:len(tr.shadows)-1]
+	tr.flowing = tr.flowing.outer
+}
+
+// ownResult is the node of a result that a body made itself; which says whose it is.
+func (tr *Trace) ownResult(c *controlFlow, t *torch.Tensor, n *value.Tracked, which string) *graph.Node {
+	if t == nil {
+		c.refuse("%s returns nil", which)
+	}
+	own := map[*graph.Node]bool{}
+	for _, x := range between(c.before, nil) {
+		own[x] = true
+	}
+	node := tr.nodeOf(t, n)
+	if !own[node] || !own[tr.Nodes[tr.baseOf(t)]] {
+		c.refuse("%s returns a tensor from outside of it, or a view of one: return a clone", which)
+	}
+	return node
+}
+
+// takeBody makes what the function that has ended computed a body with these results; word
+// is what it is called, in names of what it reads besides its operands.
+func (fn *functions) takeBody(c *controlFlow, word string, results []*graph.Node) {
+	nodes := between(c.before, nil)
+	own := map[*graph.Node]bool{}
+	for _, n := range nodes {
+		own[n] = true
+	}
+	g := graph.New(word, fn.capture.Shapes)
+	in := map[*graph.Node]*graph.Node{}
+	take := func(n *graph.Node, name string) {
+		in[n] = g.Input(name, name, "", n.Meta)
+		in[n].Target = in[n].Name
+	}
+	for _, p := range c.params {
+		take(p, p.Name)
+	}
+	for i, n := range c.lifted {
+		take(n, c.names[i])
+	}
+	read := func(n *graph.Node) {
+		if !own[n] && in[n] == nil {
+			c.lifted, c.names = append(c.lifted, n), append(c.names, n.Name+"_"+word)
+			take(n, n.Name+"_"+word)
+		}
+	}
+	for _, n := range nodes {
+		for _, x := range n.Inputs() {
+			read(x)
+		}
+		for _, s := range n.Statistics() {
+			if !own[s] {
+				fn.inFlow("writes to a tensor from outside of it: %s", n.OpRow().Name)
+			}
+		}
+	}
+	for _, n := range results {
+		read(n)
+	}
+	for _, n := range nodes {
+		m := n.CopyInto(g, func(x *graph.Node) *graph.Node { return in[x] })
+		if row := n.OpRow(); row != nil && isNumbered(n.Name, row.Name) {
+			g.Rename(m, row.Name)
+		}
+		in[n] = m
+	}
+	outs := make([]any, len(results))
+	for i, n := range results {
+		outs[i] = in[n]
+	}
+	g.SetOutput(outs)
+	g.EliminateDead()
+	c.bodies = append(c.bodies, g)
+	fn.forgetBody(c, nodes, own)
+}
+
+// isNumbered reports whether name is base with a number behind it.
+func isNumbered(name, base string) bool {
+	rest, ok := strings.CutPrefix(name, base+"_")
+	return ok && strings.Trim(rest, "0123456789") == ""
+}
+
+// forgetBody takes what a body holds out of the trace's graph.
+func (fn *functions) forgetBody(c *controlFlow, nodes []*graph.Node, own map[*graph.Node]bool) {
+	for _, p := range c.params {
+		own[p] = own[p] || !isIn(p, c.operands)
+	}
+	for t, n := range maps.Clone(fn.capture.Nodes) {
+		if own[n] {
+			delete(fn.capture.Nodes, t)
+			delete(fn.history.views, t)
+			delete(fn.history.mutated, t)
+			delete(fn.history.bases, t)
+			delete(fn.history.writes, t)
+		}
+	}
+	fn.capture.made = fn.capture.made[:c.made]
+	for i := len(nodes) - 1; i >= 0; i-- {
+		fn.capture.Graph.Erase(nodes[i])
+	}
+	for i := len(c.params) - 1; i >= 0; i-- {
+		if p := c.params[i]; !isIn(p, c.operands) {
+			fn.capture.Graph.Erase(p)
+		}
+	}
+}
+
+// completeBodies gives all bodies all operands.
+func (c *controlFlow) completeBodies() {
+	for _, g := range c.bodies {
+		for i := len(g.Placeholders()) - len(c.operands); i < len(c.lifted); i++ {
+			p := g.Input(c.names[i], c.names[i], "", c.lifted[i].Meta)
+			p.Target = p.Name
+		}
+	}
+	c.flow.Bodies = c.bodies
+}
+
+// endFlow appends the node of a call whose bodies are complete, and returns tensors for
+// what it gives.
+func (tr *Trace) endFlow(c *controlFlow, args ...ops.Arg) []*torch.Tensor {
+	n := &graph.Node{Name: c.flow.Op, Args: args, Stack: tr.stack(), NoGrad: tr.underNoGrad()}
+	n.SetFlow(c.flow)
+	tr.Graph.Append(n)
+	b := &graph.Builder{G: tr.Graph, Stack: n.Stack, NoGrad: n.NoGrad}
+	var out []*torch.Tensor
+	for i := range n.Meta.([]ops.Result) {
+		out = append(out, tr.fake(b.Item(n, i)))
+	}
+	return out
+}
+
+// values are nodes as a list among the arguments of a node.
+func values(lists ...[]*graph.Node) []ops.Value {
+	out := []ops.Value{}
+	for _, list := range lists {
+		for _, n := range list {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// like reports in which way two tensors differ that should be alike, "" for none.
+func like(a, b *ops.TensorMeta) (what string, x, y any) {
+	switch {
+	case a.DType != b.DType:
+		return "dtype", a.DType, b.DType
+	case len(a.Shape) != len(b.Shape):
+		return "dim", len(a.Shape), len(b.Shape)
+	case !sym.AllSame(a.Shape, b.Shape):
+		return "shape", a.Shape, b.Shape
+	case a.Device != b.Device:
+		return "device", a.Device, b.Device
+	case !sym.AllSame(a.Stride, b.Stride):
+		return "stride", a.Stride, b.Stride
+	}
+	return "", nil, nil
+}
+
+// oneElement breaks where a predicate is no tensor of one element.
+func (c *controlFlow) oneElement(n *graph.Node, what string) {
+	m := n.TensorMeta()
+	if k, ok := sym.Product(m.Shape).IsConst(); !ok || k != 1 {
+		c.refuse("%s has the shape %v, not one element", what, m.Shape)
+	}
+	if m.Device == ops.Meta {
+		c.refuse("%s is on the meta device and has no data", what)
+	}
+}
