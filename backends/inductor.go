@@ -145,14 +145,18 @@ func (e *engine) compile(g *graph.Graph, r *tracer.Request, opt inductor.Options
 		return nil, err
 	}
 	defer x.prog.DropText()
-	e.set.register(x.prof)
-	runtime.AddCleanup(x, func(p *profile) { p.gone.Store(true) }, x.prof)
+	for _, y := range x.all() {
+		e.set.register(y.prof)
+		runtime.AddCleanup(y, func(p *profile) { p.gone.Store(true) }, y.prof)
+	}
 	if e.cc == nil {
 		return x, nil
 	}
 	defer phase(r, phaseCC)()
-	if err := e.load(x, r); err != nil {
-		e.failed(x, r, err)
+	for _, y := range x.all() {
+		if err := e.load(y, r); err != nil {
+			e.failed(y, r, err)
+		}
 	}
 	return x, nil
 }

@@ -20,6 +20,16 @@ func (x *executable) interpreted(in []torch.Value) []torch.Value {
 	f := x.frames.Get().(*frame)
 	f.bind(in)
 	f.place(nil)
+	f.interpret(in)
+	out := f.outputs(in)
+	runtime.KeepAlive(in)
+	f.release()
+	return out
+}
+
+// interpret runs the program's steps in the interpreter.
+func (f *frame) interpret(in []torch.Value) {
+	x := f.x
 	env := &interpEnv{f, map[string]int{}}
 	for i := range x.prog.Buffers {
 		env.slots[x.prog.Buffers[i].Name] = i
@@ -44,10 +54,6 @@ func (x *executable) interpreted(in []torch.Value) []torch.Value {
 		f.verify(in)
 	}
 	x.prof.end()
-	out := f.outputs(in)
-	runtime.KeepAlive(in)
-	f.release()
-	return out
 }
 
 // interpEnv is a call as the interpreter sees it.

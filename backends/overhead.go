@@ -19,7 +19,7 @@ import (
 // callPlan is a form of an executable for one goroutine.
 type callPlan struct {
 	x       *executable
-	homes   []*torch.Storage // [] /* buffer */ of results; nil for others
+	homes   []home           // [] /* buffer */ of results; zero for others
 	kept    []*torch.Storage // those of results
 	outputs []torch.Value
 	tensors []*torch.Tensor // [] /* output */ nil where it is no result of a kernel
@@ -31,7 +31,7 @@ func planned(p *inductor.Program) bool { return len(p.Symbols) == 0 }
 
 func (x *executable) newPlan() *callPlan {
 	p := &callPlan{
-		x: x, homes: make([]*torch.Storage, len(x.prog.Buffers)),
+		x: x, homes: make([]home, len(x.prog.Buffers)),
 		outputs: make([]torch.Value, len(x.prog.Outputs)), tensors: make([]*torch.Tensor, len(x.prog.Outputs)),
 	}
 	p.renew()
@@ -44,8 +44,8 @@ func (p *callPlan) renew() {
 	p.kept = p.kept[:0]
 	for i := range prog.Buffers {
 		if prog.Buffers[i].Role == plan.RoleOutput {
-			p.homes[i] = torch.NewKeptStorage(p.x.static[i].bytes)
-			p.kept = append(p.kept, p.homes[i])
+			p.homes[i] = home{torch.NewKeptStorage(p.x.static[i].bytes), 0}
+			p.kept = append(p.kept, p.homes[i].st)
 		}
 	}
 	for i := range prog.Outputs {
@@ -92,7 +92,7 @@ func (p *callPlan) results(f *frame, in []torch.Value) {
 		}
 		o, s := &prog.Outputs[i], &p.x.outs[i]
 		off, _ := o.Offset.IsConst()
-		st := p.homes[o.Buffer]
+		st := p.homes[o.Buffer].st
 		st.Bump()
 		torch.Renew(t, st, prog.Buffers[o.Buffer].DType, s.size, s.stride, int(off))
 		p.outputs[i] = t

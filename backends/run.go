@@ -33,6 +33,7 @@ type executable struct {
 	prof   *profile
 	watch  tracer.KernelWatch // a debugger; nil without
 	id     logs.CompileID
+	bodies map[string][]*executable // of control flow, by the step that runs them
 }
 
 // shape is a buffer's layout in numbers.
@@ -51,6 +52,7 @@ type frame struct {
 	check   *torch.Storage // the word that kernels set when data is not as it must be
 	offsets []int64
 	syms    map[*sym.Symbol]int64
+	inner   bool       // of a body: sizes may be known from outside
 	packed  *packedSet // in use by this call, nil for none
 	args    [6]uintptr // of the call into C
 	times   []int64    // [] /* slot of the profile */ nanoseconds of this call; nil when it is not timed
@@ -74,6 +76,11 @@ func newExecutable(p *inductor.Program) *executable {
 		x.outs = append(x.outs, staticLayout(sym.Int{}, ops.Bool, o.Shape, o.Stride))
 	}
 	x.frames.New = func() any { return x.newFrame() }
+	for name, list := range p.Bodies {
+		for _, b := range list {
+			x.addBody(name, newExecutable(b))
+		}
+	}
 	return x
 }
 
@@ -172,7 +179,11 @@ func (f *frame) verify(in []torch.Value) {
 	if f.check == nil || f.check.Bytes()[0] == 0 {
 		return
 	}
-	f.x.eager(in)
+	if g := f.x.prog.Graph; g != nil {
+		g.RunSized(in, f.syms)
+	} else {
+		f.x.eager(in)
+	}
 	panic("inductor: a kernel of " + f.x.prog.Name + " rejected data that its operators accept")
 }
 
@@ -242,11 +253,11 @@ func symbolValue(s *plan.Symbol, v torch.Value) int64 {
 
 // place gives every buffer that is no input its memory; results get that of
 // homes, where it is set.
-func (f *frame) place(homes []*torch.Storage) {
+func (f *frame) place(homes []home) {
 	p := f.x.prog
 	bytes := p.Arena
 	f.offsets = nil
-	if len(p.Symbols) > 0 {
+	if len(p.Symbols) > 0 || f.inner {
 		f.offsets, bytes = p.PlanFor(f.eval)
 	}
 	if bytes > 0 && (f.arena == nil || len(f.arena.Bytes()) < int(bytes)) {
@@ -273,14 +284,15 @@ func (f *frame) place(homes []*torch.Storage) {
 			in := p.Inputs[b.Over]
 			f.bufs[i], f.ptrs[i] = f.bufs[in], f.ptrs[in]
 		case plan.RoleOutput:
-			var st *torch.Storage
+			var h home
 			if homes != nil {
-				st = homes[i]
-			} else {
-				st = torch.NewStorage(f.layout(i).bytes)
+				h = homes[i]
 			}
-			f.bufs[i] = home{st, 0}
-			f.ptrs[i] = storagePtr(st, 0)
+			if h.st == nil {
+				h.st = torch.NewStorage(f.layout(i).bytes)
+			}
+			f.bufs[i] = h
+			f.ptrs[i] = storagePtr(h.st, h.off*b.DType.Size())
 		}
 	}
 }
@@ -305,6 +317,10 @@ func (f *frame) timedExtern(e *plan.Extern, slot int) {
 
 // extern calls an operator eagerly.
 func (f *frame) extern(e *plan.Extern) {
+	if e.Flow != nil {
+		f.flow(e)
+		return
+	}
 	args := make([]ops.Arg, len(e.Args))
 	for i, a := range e.Args {
 		args[i] = f.arg(a)
@@ -423,6 +439,7 @@ func (f *frame) release() {
 		}
 	}
 	clear(f.syms)
+	f.inner = false
 	f.unpack()
 	f.x.frames.Put(f)
 }

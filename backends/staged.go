@@ -90,8 +90,10 @@ func (s *Set) CompilePart(stage Stage, p aot.Part, r *tracer.Request) (*StagedPa
 		if e.cc == nil {
 			return nil, fmt.Errorf("no C compiler: %w", e.err)
 		}
-		if err := e.load(x, &quiet); err != nil {
-			return nil, err
+		for _, y := range x.all() {
+			if err := e.load(y, &quiet); err != nil {
+				return nil, err
+			}
 		}
 		out.Run = x.run
 	}

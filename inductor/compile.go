@@ -75,7 +75,7 @@ func Compile(g *graph.Graph, opt Options) (*Program, error) {
 
 // compile is Compile with its insides, which Replay wants.
 func compile(g *graph.Graph, opt Options) (*compiler, error) {
-	c := &compiler{graph: g, opt: opt, target: targets[0].make(&opt), out: &Program{}}
+	c := &compiler{graph: g, opt: opt, target: targets[0].make(&opt), out: &Program{}, compile: Compile}
 	if err := pass.Run(&pass.Runner{Stage: "inductor", ID: opt.ID, Log: opt.Log}, passes, c); err != nil {
 		return nil, err
 	}
@@ -87,7 +87,9 @@ type compiler struct {
 	graph  *graph.Graph
 	opt    Options
 	target codegen.Target
-	ir     *ir.Program
+	// compile compiles the graphs of control flow.
+	compile func(g *graph.Graph, opt Options) (*Program, error)
+	ir      *ir.Program
 	// regions are those that were weighed for a layout of their own.
 	regions []*layout.Region
 	groups  []*sched.Group
@@ -152,6 +154,11 @@ var passes = pass.NewTable("inductor",
 		(*plan.Plan).OrderSteps, (*plan.Plan).CheckSteps,
 		pass.Need{Pass: "buffers", Why: "extern calls and results name buffers by position"},
 		pass.Need{Pass: "pack", Why: "the prologue packs"}),
+	pass.Pass[*compiler]{
+		Name: "bodies", Doc: "compile the graphs of control flow, each to a program of its own",
+		Needs: []pass.Need{{Pass: "steps", Why: "a step runs them"}},
+		Run:   (*compiler).bodies, Check: (*compiler).checkBodies,
+	},
 	pass.Pass[*compiler]{
 		Name: "generate", Doc: "write the program in the language that is compiled",
 		Needs: []pass.Need{

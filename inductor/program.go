@@ -8,6 +8,7 @@
 package inductor
 
 import (
+	"tcdbg/graph"
 	"tcdbg/inductor/plan"
 	"tcdbg/logs"
 	"tcdbg/ops/sym"
@@ -29,7 +30,11 @@ type Program struct {
 	// IR is the lowered graph before fusion, as text.
 	IR         string
 	Provenance logs.Provenance
-	Fusions    []logs.FusionStep
+	// Bodies are the programs of control flow, by the name of the step that runs them; Graph
+	// is the graph of such a program.
+	Bodies  map[string][]*Program
+	Graph   *graph.Graph
+	Fusions []logs.FusionStep
 
 	heads []string // [] /* shard */ its prelude
 	entry string   // text of the entry function
@@ -38,7 +43,9 @@ type Program struct {
 // DropText lets go of the program as text, which a compiler and people have read by now: of
 // a process with thousands of graphs it is a third of the memory.
 func (p *Program) DropText() {
-	p.Shards, p.Wrapper, p.IR, p.Fusions, p.heads, p.entry = nil, "", "", nil, nil, ""
+	for _, q := range p.All() {
+		q.Shards, q.Wrapper, q.IR, q.Fusions, q.heads, q.entry = nil, "", "", nil, nil, ""
+	}
 }
 
 // Unit is the program as one translation unit whose kernels are the text that

@@ -174,6 +174,28 @@ type ExternInfo struct {
 	Args   []ops.Arg
 	Outs   []*Buffer
 	Reason Reason
+	Flow   *FlowInfo // in place of the operator, for control flow
+}
+
+// FlowInfo is control flow as an extern call: graphs, of which the data decides which run.
+// The arguments are, of cond, the predicate and what both branches take, of while_loop what
+// it carries and what both bodies read besides.
+type FlowInfo struct {
+	Op      string
+	Names   []string // of the bodies in the graph
+	Bodies  []*graph.Graph
+	Carried int // arguments that a round gives anew
+}
+
+// Program is the name of body k as a program, in a graph of that name.
+func (f *FlowInfo) Program(graph string, k int) string { return graph + "_" + f.Names[k] }
+
+// Name is the operator's.
+func (x *ExternInfo) Name() string {
+	if x.Flow != nil {
+		return x.Flow.Op
+	}
+	return ops.Get(x.Op).Name
 }
 
 // BufArg is a tensor argument of an extern call: a buffer seen through a layout.

@@ -98,7 +98,7 @@ func (n *Node) Head() string {
 	for i, b := range n.Ext.Outs {
 		outs[i] = b.Name
 	}
-	return fmt.Sprintf("%s = extern %s(%s) -> %s because %s", n.Name, ops.Get(n.Ext.Op).Name,
+	return fmt.Sprintf("%s = extern %s(%s) -> %s because %s", n.Name, n.Ext.Name(),
 		argsText(n.Ext.Args), strings.Join(outs, ", "), n.Ext.Reason)
 }
 

@@ -125,6 +125,9 @@ func (l *lowering) input(n *graph.Node, i int) {
 
 // call lowers one operator call.
 func (l *lowering) call(n *graph.Node) error {
+	if n.Flow != nil {
+		return l.flow(n)
+	}
 	if n.Op == ops.None {
 		return l.getitem(n)
 	}

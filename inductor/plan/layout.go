@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"tcdbg/inductor/ir"
 	"tcdbg/inductor/sched"
 	"tcdbg/logs"
 	"tcdbg/ops"
@@ -82,6 +83,7 @@ type Extern struct {
 	Args   []ops.Arg
 	Outs   []int // buffers
 	Reason string
+	Flow   *ir.FlowInfo // in place of the operator, for control flow
 }
 
 // BufferView is a buffer, seen through a layout, in the arguments of an

@@ -134,7 +134,7 @@ func (p *Plan) outputs() {
 
 // Extern is the call of an extern node.
 func (p *Plan) Extern(n *ir.Node, name string) *Extern {
-	x := &Extern{Op: n.Ext.Op, Name: name, Reason: string(n.Ext.Reason)}
+	x := &Extern{Op: n.Ext.Op, Name: name, Reason: string(n.Ext.Reason), Flow: n.Ext.Flow}
 	for _, a := range n.Ext.Args {
 		x.Args = append(x.Args, p.externArg(a))
 	}

@@ -255,6 +255,11 @@ func (m *module) callText() string {
 	for _, st := range m.plan.Steps {
 		if st.Extern != nil {
 			fmt.Fprintf(&sb, "// call %s  (%s)\n", st.Extern.Name, st.Extern.Reason)
+			if st.Extern.Flow != nil {
+				for _, line := range m.plan.FlowText(st.Extern) {
+					fmt.Fprintf(&sb, "//      %s\n", line)
+				}
+			}
 			continue
 		}
 		for _, k := range st.Kernels {

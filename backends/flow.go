@@ -1,0 +1,156 @@
+package backends
+
+import (
+	"maps"
+	"runtime"
+	"slices"
+
+	"tcdbg/graph"
+	"tcdbg/inductor/plan"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
+	"tcdbg/torch"
+)
+
+// This file runs control flow: a step between kernels that runs programs of its own, which
+// write their results where the step's lie.
+
+// addBody adds a body of the step of that name.
+func (x *executable) addBody(step string, b *executable) {
+	if x.bodies == nil {
+		x.bodies = map[string][]*executable{}
+	}
+	x.bodies[step] = append(x.bodies[step], b)
+}
+
+// all are x and its bodies.
+func (x *executable) all() []*executable {
+	out := []*executable{x}
+	for _, step := range slices.Sorted(maps.Keys(x.bodies)) {
+		for _, b := range x.bodies[step] {
+			out = append(out, b.all()...)
+		}
+	}
+	return out
+}
+
+// flow runs a step of control flow.
+func (f *frame) flow(e *plan.Extern) {
+	bodies := f.x.bodies[e.Name]
+	args := make([]torch.Value, len(e.Args))
+	for i, a := range e.Args {
+		args[i] = f.value(a)
+	}
+	outs := make([]*torch.Tensor, len(e.Outs))
+	for i, b := range e.Outs {
+		outs[i] = f.tensor(b)
+	}
+	if e.Flow.Op == graph.CondTarget {
+		b := bodies[1]
+		if args[0].(*torch.Tensor).Bool() {
+			b = bodies[0]
+		}
+		b.into(args[1:], outs, f.syms)
+		return
+	}
+	f.loop(e, bodies, args, outs)
+}
+
+// value is an argument of a body: a tensor, or a size as a number.
+func (f *frame) value(a ops.Arg) torch.Value {
+	v := f.arg(a)
+	if x, ok := v.(sym.Int); ok {
+		return int(f.eval(x))
+	}
+	return v
+}
+
+// loop runs rounds, which read one set of tensors and write another.
+func (f *frame) loop(e *plan.Extern, bodies []*executable, args []torch.Value, outs []*torch.Tensor) {
+	k := e.Flow.Carried
+	var spare []*torch.Tensor
+	into := outs
+	for bodies[0].into(args, nil, f.syms)[0].(*torch.Tensor).Bool() {
+		bodies[1].into(args, into, f.syms)
+		for i, t := range into {
+			args[i] = t
+		}
+		if spare == nil {
+			spare = f.likes(e.Outs)
+		}
+		if &into[0] == &outs[0] {
+			into = spare
+		} else {
+			into = outs
+		}
+	}
+	for i := range k {
+		if t := args[i].(*torch.Tensor); t != outs[i] {
+			torch.CallInto(ops.Clone, cloneOf(t), []*torch.Tensor{outs[i]})
+		}
+	}
+}
+
+// likes are tensors like some buffers, in memory of their own.
+func (f *frame) likes(buffers []int) []*torch.Tensor {
+	out := make([]*torch.Tensor, len(buffers))
+	for i, b := range buffers {
+		s := f.layout(b)
+		out[i] = torch.FromStorage(torch.NewStorage(s.bytes), f.x.prog.Buffers[b].DType, s.size, s.stride, 0)
+	}
+	return out
+}
+
+// into runs a body, whose results go into outs where that is set; syms are the sizes that
+// are known outside.
+func (x *executable) into(in []torch.Value, outs []*torch.Tensor, syms map[*sym.Symbol]int64) []torch.Value {
+	f := x.frames.Get().(*frame)
+	maps.Copy(f.syms, syms)
+	f.inner = len(syms) > 0
+	f.bind(in)
+	homes, direct := f.homesIn(outs)
+	f.place(homes)
+	if x.rt == nil {
+		f.interpret(in)
+	} else {
+		f.steps(in)
+	}
+	vals := f.outputs(in)
+	for i := range outs {
+		if !direct[i] {
+			torch.CallInto(ops.Clone, cloneOf(vals[i].(*torch.Tensor)), outs[i:i+1])
+		}
+	}
+	runtime.KeepAlive(in)
+	f.release()
+	return vals
+}
+
+// homesIn are the buffers that can lie in outs, and of which results that is so: those that
+// are the only result of a buffer, laid out as what they go into.
+func (f *frame) homesIn(outs []*torch.Tensor) (homes []home, direct []bool) {
+	p := f.x.prog
+	homes, direct = make([]home, len(p.Buffers)), make([]bool, len(outs))
+	for i := range outs {
+		o := &p.Outputs[i]
+		if !f.x.alone[i] || f.eval(o.Offset) != 0 || outs[i].DType() != p.Buffers[o.Buffer].DType {
+			continue
+		}
+		s := f.layout(o.Buffer)
+		shape, stride, off := outs[i].Layout()
+		if slices.Equal(s.size, shape) && slices.Equal(s.stride, stride) &&
+			slices.Equal(f.ints(o.Shape), shape) && slices.Equal(f.ints(o.Stride), stride) {
+			homes[o.Buffer], direct[i] = home{outs[i].Storage(), off}, true
+		}
+	}
+	return homes, direct
+}
+
+// cloneOf are the arguments of a copy.
+func cloneOf(t *torch.Tensor) []ops.Arg {
+	args, err := ops.Bind(ops.Get(ops.Clone), []ops.Arg{t}, nil)
+	if err != nil {
+		panic("inductor: clone: " + err.Error())
+	}
+	return args
+}
