@@ -120,6 +120,9 @@ func (n *Node) IsResultOfFlow() bool {
 	return from.Flow != nil
 }
 
+// bare is the pair of a body that returns a tensor, not a tuple: the condition of a loop.
+const bare = -1
+
 // namedBody is a body as the text of a graph has it; pair is how many of its outputs are a
 // tuple of their own, 0 for none.
 type namedBody struct {
@@ -144,7 +147,11 @@ func (n *Node) bodies() []namedBody {
 		}
 		var out []namedBody
 		for i, b := range n.Flow.Bodies {
-			out = append(out, namedBody{fmt.Sprintf("%s_%d", bodyWords[n.Flow.Op][style][i], k), b, 0})
+			pair := 0
+			if n.Flow.Op == WhileTarget && i == 0 {
+				pair = bare
+			}
+			out = append(out, namedBody{fmt.Sprintf("%s_%d", bodyWords[n.Flow.Op][style][i], k), b, pair})
 		}
 		return out
 	}

@@ -96,6 +96,8 @@ func (p *parser) line(s string) error {
 		return nil
 	case strings.HasPrefix(s, "return ("):
 		return p.ret(s[len("return (") : len(s)-1])
+	case strings.HasPrefix(s, "return "): // the condition of a loop
+		return p.ret(s[len("return "):])
 	}
 	s, _, _ = strings.Cut(s, ";  ")
 	left, right, ok := strings.Cut(s, " = ")

@@ -17,7 +17,8 @@ func (g *Graph) Code() string {
 }
 
 // writeCode prints g as the class of a module, and after it those of the bodies that
-// its nodes hold. The first outputs, where pair is not 0, are a tuple of their own.
+// its nodes hold. The first outputs, where pair is positive, are a tuple of their own; the
+// only one is no tuple where it is bare.
 func (g *Graph) writeCode(sb *strings.Builder, class, indent string, pair int) {
 	fmt.Fprintf(sb, "%sclass %s(torch.nn.Module):\n%s    def forward(self", indent, class, indent)
 	phs := g.Placeholders()
@@ -71,6 +72,9 @@ func (g *Graph) Line(n *Node) string {
 }
 
 func (g *Graph) line(n *Node, dead []*Node, pair int) string {
+	if n.Kind == Output && pair == bare {
+		return "return " + argText(n.Args[0])
+	}
 	if n.Kind == Output && pair > 0 {
 		return "return (" + tupleText([]ops.Arg{tuple(n.Args[:pair]), tuple(n.Args[pair:])}) + ")"
 	}

@@ -531,7 +531,7 @@ func main() {
 	fmt.Println(g(torch.Ones(2), false))
 	defer func() { fmt.Println(recover()) }()
 	g(torch.Ones(2), true)
-}`, "sum gt | mul | neg | gt", "GB0170 GB0170"},
+}`, "sum gt cond neg | gt", "GB0170"},
 	{"a list of one view", `
 func f(x *torch.Tensor) []*torch.Tensor {
 	p := append(x.Chunk(2, kw.Dim(0)), x.Sin().Unbind()...)

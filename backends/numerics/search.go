@@ -324,7 +324,7 @@ func named(v logs.NumericsValue, n *graph.Node) logs.NumericsValue {
 
 // callOf is the call that n is, or takes a result of.
 func callOf(n *graph.Node) *graph.Node {
-	if n.Op == ops.None && n.Apply == nil && n.Kind == graph.CallFunction {
+	if n.Op == ops.None && n.Apply == nil && n.Flow == nil && n.Kind == graph.CallFunction {
 		from, _ := n.Item()
 		return from
 	}

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -27,14 +28,14 @@ type controlFlow struct {
 	code  string       // of the break where it cannot be captured
 	outer *controlFlow // that it is in
 
-	before   *graph.Node // the last node before the function that is traced
-	spans    int         // objects of the trace before it
-	made     int         // calls of operators before it
-	operands []*graph.Node
-	params   []*graph.Node // what stands for the operands in the function that is traced
-	lifted   []*graph.Node // what bodies read besides
-	names    []string      // of those in the bodies
+	before   *graph.Node     // the last node before the function that is traced
+	spans    int             // objects of the trace before it
+	made     int             // calls of operators before it
+	operands []*graph.Node   // that a loop carries
+	params   []*graph.Node   // what stands for them in the function that is traced
+	reads    [][]*graph.Node // of each body, what it reads besides
 	bodies   []*graph.Graph
+	words    []string // what the bodies are called
 	flow     *graph.Flow
 }
 
@@ -184,13 +185,11 @@ func (fn *functions) takeBody(c *controlFlow, word string, results []*graph.Node
 	for _, p := range c.params {
 		take(p, p.Name)
 	}
-	for i, n := range c.lifted {
-		take(n, c.names[i])
-	}
+	var reads []*graph.Node
 	read := func(n *graph.Node) {
 		if !own[n] && in[n] == nil {
-			c.lifted, c.names = append(c.lifted, n), append(c.names, n.Name+"_"+word)
-			take(n, n.Name+"_"+word)
+			reads = append(reads, n)
+			take(n, n.Name)
 		}
 	}
 	for _, n := range nodes {
@@ -219,7 +218,7 @@ func (fn *functions) takeBody(c *controlFlow, word string, results []*graph.Node
 	}
 	g.SetOutput(outs)
 	g.EliminateDead()
-	c.bodies = append(c.bodies, g)
+	c.bodies, c.reads, c.words = append(c.bodies, g), append(c.reads, reads), append(c.words, word)
 	fn.forgetBody(c, nodes, own)
 }
 
@@ -254,15 +253,57 @@ func (fn *functions) forgetBody(c *controlFlow, nodes []*graph.Node, own map[*gr
 	}
 }
 
-// completeBodies gives all bodies all operands.
-func (c *controlFlow) completeBodies() {
-	for _, g := range c.bodies {
-		for i := len(g.Placeholders()) - len(c.operands); i < len(c.lifted); i++ {
-			p := g.Input(c.names[i], c.names[i], "", c.lifted[i].Meta)
-			p.Target = p.Name
+// lifted are what the bodies read besides what is carried, and its names in them: what all
+// read by name, then what one reads, called after that, as PyTorch has them.
+func (c *controlFlow) lifted() (nodes []*graph.Node, names []string) {
+	for _, n := range c.reads[0] {
+		if isIn(n, c.reads[1]) {
+			nodes = append(nodes, n)
 		}
 	}
+	slices.SortStableFunc(nodes, func(a, b *graph.Node) int { return strings.Compare(a.Name, b.Name) })
+	for _, n := range nodes {
+		names = append(names, n.Name)
+	}
+	for i, list := range c.reads {
+		for _, n := range list {
+			if !isIn(n, nodes) {
+				nodes, names = append(nodes, n), append(names, n.Name+"_"+c.words[i])
+			}
+		}
+	}
+	return nodes, names
+}
+
+// completeBodies gives all bodies all operands, and returns those that are not carried.
+func (c *controlFlow) completeBodies() []*graph.Node {
+	nodes, names := c.lifted()
+	for i, old := range c.bodies {
+		g := graph.New(old.Name, old.Env)
+		in, phs := map[*graph.Node]*graph.Node{}, old.Placeholders()
+		take := func(name string, meta any) *graph.Node {
+			p := g.Input(name, name, "", meta)
+			p.Target = p.Name
+			return p
+		}
+		for _, p := range phs[:len(c.params)] {
+			in[p] = take(p.Name, p.Meta)
+		}
+		for k, n := range nodes {
+			p := take(names[k], n.Meta)
+			if at := slices.Index(c.reads[i], n); at >= 0 {
+				in[phs[len(c.params)+at]] = p
+			}
+		}
+		for n := old.First(); n != nil; n = n.Next() {
+			if n.Kind != graph.Placeholder {
+				in[n] = n.CopyInto(g, func(x *graph.Node) *graph.Node { return in[x] })
+			}
+		}
+		c.bodies[i] = g
+	}
 	c.flow.Bodies = c.bodies
+	return nodes
 }
 
 // endFlow appends the node of a call whose bodies are complete, and returns tensors for
@@ -280,12 +321,10 @@ func (tr *Trace) endFlow(c *controlFlow, args ...ops.Arg) []*torch.Tensor {
 }
 
 // values are nodes as a list among the arguments of a node.
-func values(lists ...[]*graph.Node) []ops.Value {
+func values(nodes []*graph.Node) []ops.Value {
 	out := []ops.Value{}
-	for _, list := range lists {
-		for _, n := range list {
-			out = append(out, n)
-		}
+	for _, n := range nodes {
+		out = append(out, n)
 	}
 	return out
 }

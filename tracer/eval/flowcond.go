@@ -41,11 +41,8 @@ func enterCond(tr *Trace, in *ssa.Call) bool {
 	}
 	places, tracked := tr.elemValues(value.ElemType(list.Type()), *(*value.SliceHeader)(tr.addr(list)), n)
 	for i, p := range places {
-		if x := tr.nodeOf(*(**torch.Tensor)(p), tracked[i]); !isIn(x, c.operands) {
-			c.operands = append(c.operands, x)
-		}
+		tr.nodeOf(*(**torch.Tensor)(p), tracked[i])
 	}
-	c.params = c.operands
 	tr.skip()
 	tr.traceFlowBody(c, in.Call.Args[1], n, tr.addr(list))
 	return true
@@ -78,8 +75,7 @@ func (tr *Trace) endBranch(c *controlFlow, in *ssa.Return) {
 	if what, x, y := like(yes.TensorMeta(), no.TensorMeta()); what != "" {
 		c.refuse("the output of the true branch has %s %v, that of the false branch %v", what, x, y)
 	}
-	c.completeBodies()
-	t := tr.endFlow(c, tr.tensorNode(args[0]), values(c.operands, c.lifted))[0]
+	t := tr.endFlow(c, tr.tensorNode(args[0]), values(c.completeBodies()))[0]
 	tr.In.Copy(c.call.Type(), tr.addr(c.call), unsafe.Pointer(&t))
 	tr.set(c.call, nil)
 	tr.nameAfter(c.call, tr.Nodes[t])

@@ -85,9 +85,9 @@ func (tr *Trace) endLoopBody(c *controlFlow, in *ssa.Return) {
 	}
 	tr.takeBody(c, loopWords[1], tr.roundResults(c, v))
 	tr.leaveFlowBody()
-	c.completeBodies()
-	tr.refuseLoopGradient(c, c.lifted)
-	out := tr.endFlow(c, values(c.operands), values(c.lifted))
+	read := c.completeBodies()
+	tr.refuseLoopGradient(c, read)
+	out := tr.endFlow(c, values(c.operands), values(read))
 	tr.In.Copy(c.call.Type(), tr.addr(c.call), unsafe.Pointer(&out))
 	tr.backing(c.call.Type(), tr.addr(c.call))
 	tr.set(c.call, nil)

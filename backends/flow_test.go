@@ -1,0 +1,213 @@
+package backends
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"tcdbg/internal/test"
+	"tcdbg/logs"
+)
+
+// This file compares control flow with PyTorch's answers (testdata/flow/make.py): values
+// and gradients under each backend, and the captured graph as it is printed.
+
+type flowAnswers struct {
+	X     [][]float64
+	W     []float64
+	Cases []flowCase
+}
+
+type flowCase struct {
+	Name, Go string
+	Grad     bool
+	Runs     []map[string][]float64
+	Graph    []string
+}
+
+func readFlowAnswers(t *testing.T) *flowAnswers {
+	t.Helper()
+	data, err := os.ReadFile("testdata/flow/answers.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &flowAnswers{}
+	if err := json.Unmarshal(data, a); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// text is a program that prints what a case computes, a line for each run and tensor.
+func (a *flowAnswers) text(c *flowCase, options string) string {
+	x, w := fmt.Sprintf("%#v", a.X), fmt.Sprintf("%#v", a.W)
+	return fmt.Sprintf(`
+func f(x, w *torch.Tensor) *torch.Tensor {
+%s
+}
+func show(name string, t *torch.Tensor) {
+	for _, v := range t.Reshape(-1).Float64s() { fmt.Printf("%%s %%.6f\n", name, v) }
+}
+func main() {
+	g := torch.Compile(f, kw.Fullgraph(true)%s)
+	for _, sign := range []float64{1, -1} {
+		x := torch.NewTensor(%s, kw.Dtype(torch.Float32)).Mul(sign)
+		w := torch.NewTensor(%s, kw.Dtype(torch.Float32))
+		if %t { x, w = x.Detach().RequiresGrad_(), w.RequiresGrad_() }
+		y := g(x, w)
+		show("value", y.Detach())
+		if !x.RequiresGrad() { continue }
+		y.Mul(torch.Arange(1, y.Numel()+1).Reshape(y.Shape()...)).Sum().Backward()
+		for i, t := range []*torch.Tensor{x, w} {
+			d := t.Grad()
+			if d == nil { d = torch.ZerosLike(t.Detach()) }
+			show([]string{"x", "w"}[i], d)
+		}
+	}
+}`, c.Go, options, x, w, c.Grad)
+}
+
+// TestFlowAgrees wants PyTorch's values and gradients under each backend, with sizes that
+// are constants and with symbols.
+func TestFlowAgrees(t *testing.T) {
+	a := readFlowAnswers(t)
+	for _, c := range a.Cases {
+		t.Run(c.Name, func(t *testing.T) {
+			for _, options := range []string{"", ", kw.Dynamic(true)"} {
+				prog, err := loadText(t, a.text(&c, options))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, way := range differentials(t) {
+					if way.name == "inductor" && options != "" && !test.IsLong() {
+						continue
+					}
+					out, code, stderr := runText(prog, NewSet(way.cfg), way.backend)
+					if code != 0 {
+						t.Errorf("%s%s: exit %d\n%s", way.name, options, code, stderr)
+						continue
+					}
+					c.compare(t, way.name+options, out)
+				}
+			}
+		})
+	}
+}
+
+func (c *flowCase) compare(t *testing.T, way, out string) {
+	t.Helper()
+	var want []string
+	for _, r := range c.Runs {
+		for _, name := range []string{"value", "x", "w"} {
+			for _, v := range r[name] {
+				want = append(want, fmt.Sprintf("%s %.6f", name, v))
+			}
+		}
+	}
+	got := strings.Split(strings.TrimSpace(out), "\n")
+	if len(got) != len(want) {
+		t.Errorf("%s: %d numbers, want %d:\n%s", way, len(got), len(want), out)
+		return
+	}
+	for i := range want {
+		name, w, _ := strings.Cut(want[i], " ")
+		other, g, _ := strings.Cut(got[i], " ")
+		x, _ := strconv.ParseFloat(w, 64)
+		y, err := strconv.ParseFloat(g, 64)
+		if name != other || err != nil || math.Abs(x-y) > 1e-5*(1+math.Abs(x)) {
+			t.Errorf("%s: number %d is %q, want %q", way, i, got[i], want[i])
+			return
+		}
+	}
+}
+
+// capturedGraphs keeps the captured graphs of a trace.
+type capturedGraphs struct{ texts []string }
+
+func (s *capturedGraphs) Emit(o logs.Out) {
+	if o.Kind == "dynamo_output_graph" {
+		s.texts = append(s.texts, string(o.Payload))
+	}
+}
+
+func (s *capturedGraphs) Stack(f []logs.Frame) any { return f }
+
+// TestFlowPrintsAlike wants the captured graph as PyTorch prints it, but for the names of
+// values. A number that becomes a tensor is another operator there.
+func TestFlowPrintsAlike(t *testing.T) {
+	a := readFlowAnswers(t)
+	for _, c := range a.Cases {
+		if strings.Contains(c.Go, "NewTensor") {
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			prog, err := loadText(t, a.text(&c, ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			log := &capturedGraphs{}
+			runLogged(prog, NewSet(Config{}), "eager", log)
+			if len(log.texts) != 1 {
+				t.Fatalf("%d graphs", len(log.texts))
+			}
+			want, got := renamedGraph(c.Graph), renamedGraph(strings.Split(log.texts[0], "\n"))
+			if !slices.Equal(want, got) {
+				t.Errorf("\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+		})
+	}
+}
+
+var (
+	graphWord  = regexp.MustCompile(`[.]?[A-Za-z_][A-Za-z0-9_]*`)
+	graphType  = regexp.MustCompile(`"[^"]*"`)
+	bodyNumber = regexp.MustCompile(`\b(cond_true|cond_false|cond_fn|body_fn)_\d+`)
+)
+
+// renamedGraph is a graph's text without comments and dead values, in which second names
+// are gone and values are numbered.
+func renamedGraph(lines []string) []string {
+	var out []string
+	names, count := map[string]string{}, 0
+	for _, line := range lines {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "class ") {
+			names, count = map[string]string{}, 0
+		}
+		line, _, _ = strings.Cut(bodyNumber.ReplaceAllString(line, "$1"), ";  ")
+		if left, right, ok := strings.Cut(line, " = "); ok && !strings.ContainsAny(right, " .([") && names[right] != "" {
+			names[left] = names[right]
+			continue
+		}
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		types := graphType.FindAllString(line, -1)
+		line = graphType.ReplaceAllString(line, `""`)
+		line = graphWord.ReplaceAllStringFunc(line, func(w string) string {
+			switch w {
+			case "class", "def", "forward", "self", "return", "torch", "GraphModule", "dim", "cond_true", "cond_false", "cond_fn", "body_fn":
+				return w
+			}
+			if w[0] == '.' {
+				return w
+			}
+			if names[w] == "" {
+				names[w] = fmt.Sprintf("v%d", count)
+				count++
+			}
+			return names[w]
+		})
+		for _, t := range types {
+			line = strings.Replace(line, `""`, t, 1)
+		}
+		out = append(out, line)
+	}
+	return out
+}
