@@ -277,13 +277,55 @@ func (in *interp) flow(n *Node) []torch.Value {
 		if in.env[n.Args[0].(*Node)].(*torch.Tensor).Bool() {
 			b = f.Bodies[0]
 		}
-		return in.laidOut(in.body(b, args), resultMetas(n))
+		vals := in.ownResults(in.body(b, args), args, resultMetas(n))
+		if in.taping == recorded && !n.NoGrad {
+			withAllGradients(vals, args)
+		}
+		return vals
 	}
 	k := n.Carried()
-	for in.body(f.Bodies[0], args)[0].(*torch.Tensor).Bool() {
-		copy(args[:k], in.laidOut(in.body(f.Bodies[1], args), resultMetas(n)))
+	rounds := 0
+	for ; in.body(f.Bodies[0], args)[0].(*torch.Tensor).Bool(); rounds++ {
+		copy(args[:k], in.ownResults(in.body(f.Bodies[1], args), args, resultMetas(n)))
 	}
-	return args[:k:k]
+	if rounds > 0 {
+		return args[:k:k]
+	}
+	var out []torch.Value
+	for _, v := range args[:k] {
+		shape, stride, _ := v.(*torch.Tensor).Layout()
+		out = append(out, relaid(v.(*torch.Tensor), shape, stride))
+	}
+	return out
+}
+
+// withAllGradients has every operand of a choice get a gradient, zeros where the branch that
+// ran has none for it: which branch it was a compiled backward pass does not know.
+func withAllGradients(vals, operands []torch.Value) {
+	var floats []*torch.Tensor
+	for _, v := range operands {
+		if t, ok := v.(*torch.Tensor); ok && t.DType().IsFloat() && t.RequiresGrad() {
+			floats = append(floats, t)
+		}
+	}
+	if len(floats) == 0 {
+		return
+	}
+	for i, v := range vals {
+		y := v.(*torch.Tensor)
+		if !y.DType().IsFloat() {
+			continue
+		}
+		z := y.Detach()
+		torch.WithBackward("CondBackward", append([]*torch.Tensor{y}, floats...), []*torch.Tensor{z}, func(grads []*torch.Tensor) []*torch.Tensor {
+			zeros := []*torch.Tensor{grads[0]}
+			for _, t := range floats {
+				zeros = append(zeros, torch.ZerosLike(t.Detach()))
+			}
+			return zeros
+		})
+		vals[i] = z
+	}
 }
 
 // body runs a body with what is known in the graph that it is in.
@@ -291,12 +333,20 @@ func (in *interp) body(g *Graph, args []torch.Value) []torch.Value {
 	return g.runIn(&interp{env: make(map[*Node]any, g.count), syms: in.syms, taping: in.taping, wide: in.wide}, args)
 }
 
-// laidOut gives values that nothing is recorded of the strides that the graph counts on: an
-// expanded operator may leave them laid out otherwise.
-func (in *interp) laidOut(vals []torch.Value, metas []ops.Result) []torch.Value {
+// ownResults gives values that nothing is recorded of the strides that the graph counts on,
+// and memory of their own: an expanded operator may leave them laid out otherwise, and a
+// copy that is gone leaves an operand.
+func (in *interp) ownResults(vals, operands []torch.Value, metas []ops.Result) []torch.Value {
 	if in.taping == recorded {
 		return vals
 	}
+	taken := map[*torch.Storage]bool{}
+	for _, v := range operands {
+		if t, ok := v.(*torch.Tensor); ok {
+			taken[t.Storage()] = true
+		}
+	}
+	out := make([]torch.Value, len(vals))
 	for i, m := range metas {
 		t := vals[i].(*torch.Tensor)
 		shape, stride, _ := t.Layout()
@@ -304,12 +354,12 @@ func (in *interp) laidOut(vals []torch.Value, metas []ops.Result) []torch.Value 
 		for _, s := range m.(*ops.TensorMeta).Stride {
 			want = append(want, int(in.size(s)))
 		}
-		if sameLayout(shape, stride, want) {
-			continue
+		if out[i] = t; taken[t.Storage()] || !sameLayout(shape, stride, want) {
+			out[i] = relaid(t, shape, want)
 		}
-		vals[i] = relaid(t, shape, want)
+		taken[t.Storage()] = true
 	}
-	return vals
+	return out
 }
 
 // relaid copies t into memory of its own that has these strides.

@@ -142,7 +142,9 @@ func (tr *Trace) Evaluate() (*replay.Entry, Avoided) {
 	}
 	again := Avoided{}
 	for _, in := range tr.restarts(s) {
-		again[in] = tr.cause(s.brk)
+		if again[in] = tr.flowCause(in); again[in] == "" {
+			again[in] = tr.cause(s.brk)
+		}
 	}
 	if len(again) > 0 {
 		return nil, again

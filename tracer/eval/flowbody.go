@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -27,6 +28,7 @@ type controlFlow struct {
 	name  string       // compiler.Cond
 	code  string       // of the break where it cannot be captured
 	outer *controlFlow // that it is in
+	why   string       // it is refused
 
 	before   *graph.Node     // the last node before the function that is traced
 	spans    int             // objects of the trace before it
@@ -41,7 +43,8 @@ type controlFlow struct {
 
 // refuse breaks at the call: PyTorch captures control flow wholly or not at all.
 func (c *controlFlow) refuse(format string, args ...any) {
-	breakAt(c.code, c.name+" is not captured: "+format, args...)
+	c.why = fmt.Sprintf(format, args...)
+	breakAt(c.code, "%s is not captured: %s", c.name, c.why)
 }
 
 // beginFlow begins a call of control flow, unless an earlier attempt broke in it.
@@ -55,6 +58,22 @@ func beginFlow(tr *Trace, in *ssa.Call, op, code string) *controlFlow {
 		c.refuse("it is in a function with a derivative of its own")
 	}
 	return c
+}
+
+// begun passes over the call, whose functions are traced from now on: a break has the trace
+// made again.
+func (tr *Trace) begun(c *controlFlow) {
+	tr.flowing = c
+	tr.skip()
+}
+
+// flowCause is why the outermost call of control flow is not captured, "" where that is
+// another break than its own.
+func (fn *functions) flowCause(in ssa.Instruction) string {
+	if c := fn.flowing; c != nil && c.call == in {
+		return c.why
+	}
+	return ""
 }
 
 // flowCall is the outermost call of control flow that the trace is in.
@@ -131,7 +150,6 @@ func (tr *Trace) enterFlowBody(c *controlFlow, v ssa.Value, of *value.Tracked, l
 func (tr *Trace) traceFlowBody(c *controlFlow, v ssa.Value, of *value.Tracked, list unsafe.Pointer) {
 	c.before, c.spans = tr.Graph.Last(), len(tr.mem.spans)
 	tr.enterFlowBody(c, v, of, list, nil).flow = c
-	tr.flowing = c
 }
 
 // endFlowBody takes what a traced function returns.
@@ -149,7 +167,6 @@ func (tr *Trace) endFlowBody(in *ssa.Return) {
 func (tr *Trace) leaveFlowBody() {
 	tr.th.Pop()
 	tr.shadows = tr.shadows[:len(tr.shadows)-1]
-	tr.flowing = tr.flowing.outer
 }
 
 // ownResult is the node of a result that a body made itself; which says whose it is.
@@ -312,6 +329,7 @@ func (tr *Trace) endFlow(c *controlFlow, args ...ops.Arg) []*torch.Tensor {
 	n := &graph.Node{Name: c.flow.Op, Args: args, Stack: tr.stack(), NoGrad: tr.underNoGrad()}
 	n.SetFlow(c.flow)
 	tr.Graph.Append(n)
+	tr.flowing = c.outer
 	b := &graph.Builder{G: tr.Graph, Stack: n.Stack, NoGrad: n.NoGrad}
 	var out []*torch.Tensor
 	for i := range n.Meta.([]ops.Result) {

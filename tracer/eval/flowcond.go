@@ -30,8 +30,9 @@ func enterCond(tr *Trace, in *ssa.Call) bool {
 		}
 		list := in.Call.Args[3]
 		of, at := tr.tracked(list), tr.addr(list)
-		tr.skip()
+		tr.begun(c)
 		tr.enterFlowBody(c, branch, of, at, in)
+		tr.flowing = c.outer
 		return true
 	}
 	list := in.Call.Args[3]
@@ -43,7 +44,7 @@ func enterCond(tr *Trace, in *ssa.Call) bool {
 	for i, p := range places {
 		tr.nodeOf(*(**torch.Tensor)(p), tracked[i])
 	}
-	tr.skip()
+	tr.begun(c)
 	tr.traceFlowBody(c, in.Call.Args[1], n, tr.addr(list))
 	return true
 }

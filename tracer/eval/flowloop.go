@@ -36,7 +36,7 @@ func enterLoop(tr *Trace, in *ssa.Call) bool {
 		c.refuse("it carries nothing")
 	}
 	tr.refuseLoopGradient(c, c.operands)
-	tr.skip()
+	tr.begun(c)
 	tr.traceLoopBody(c)
 	return true
 }

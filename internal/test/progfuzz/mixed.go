@@ -65,6 +65,15 @@ func mixedRows() []modelRow {
 		float("%s.To(torch.Bfloat16).Mul(2).To(torch.Float32)", "%s.To(torch.Float16).Tanh().To(torch.Float32)"),
 		float("compiler.Cond(%[1]s.Sum().Gt(0.25), func(a ...*torch.Tensor) *torch.Tensor { return a[0].Sin().Add(0.5) }, func(a " +
 			"...*torch.Tensor) *torch.Tensor { seen++; return a[0].Neg() }, %[1]s)"),
+		float(
+			"compiler.Cond(%[1]s.Sum().Gt(0.25), func(a ...*torch.Tensor) *torch.Tensor { return a[0].Sin().Mul(%[1]s) }, func(a "+
+				"...*torch.Tensor) *torch.Tensor { b := a[0].Neg(); b.Add_(net.Scale.Mean()); return b.Add(x.Mean()) }, %[1]s)",
+			"compiler.Cond(x.Mean().Gt(net.Scale.Mean()), func(a ...*torch.Tensor) *torch.Tensor { return compiler.Cond(a[0].Max().Lt(1), "+
+				"func(b ...*torch.Tensor) *torch.Tensor { return b[0].Tanh() }, func(b ...*torch.Tensor) *torch.Tensor { "+
+				"return b[0].Sigmoid() }, a[0]) }, func(a ...*torch.Tensor) *torch.Tensor { return a[0].Mul(0.5) }, %[1]s)",
+			"compiler.WhileLoop(func(c ...*torch.Tensor) *torch.Tensor { return c[0].Abs().Sum().Gt(2) }, func(c ...*torch.Tensor) "+
+				"[]*torch.Tensor { return []*torch.Tensor{c[0].Mul(0.5)} }, %[1]s.Detach())[0].Add(%[1]s)",
+		),
 		float("func(n *int) *torch.Tensor { *n++; return %s.Add(*n%%3) }(&net.Steps)"),
 	}
 }
