@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"tcdbg/explain"
@@ -41,6 +42,9 @@ func checkNumbers(t *testing.T, r *explain.Report) {
 	checkKernelTimes(t, r)
 }
 
+// inLoop reports whether a kernel is of a loop's body, which runs as often as the data says.
+func inLoop(o *explain.OutputCode) bool { return o != nil && strings.Contains(o.Path, "_while_loop_") }
+
 // checkKernelTimes holds the timed runs of each function's kernels against the calls that
 // ran them: a run of a kernel is within a call. Backward kernels run in no call of it, and
 // what runs once counts none.
@@ -56,7 +60,7 @@ func checkKernelTimes(t *testing.T, r *explain.Report) {
 			if k.Timed > k.Calls {
 				t.Errorf("%s: %d of %d runs were timed", k.Name, k.Timed, k.Calls)
 			}
-			if fr.Calls >= 0 && k.Calls > fr.Calls {
+			if fr.Calls >= 0 && k.Calls > fr.Calls && !inLoop(k.Output) {
 				t.Errorf("%s: %s ran %d times in %d calls", fr.Title(), k.Name, k.Calls, fr.Calls)
 			}
 		}

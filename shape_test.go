@@ -219,6 +219,7 @@ func TestShapeOfDocs(t *testing.T) {
 var positional = map[string]string{
 	"graph.Item":      "a getitem is no operator: it has no schema",
 	"graph.getitem":   "a getitem is no operator",
+	"graph.flowParts": "control flow is no operator",
 	"graph.otherText": "a getitem is no operator",
 	"graph.call":      "the receiver of a method, whatever its name",
 }

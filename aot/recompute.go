@@ -162,7 +162,9 @@ func (r *rematerialiser) again(n *graph.Node, all bool) int64 {
 	row := n.OpRow()
 	s := r.forward.kind[n]
 	switch {
-	case n.Kind == graph.Placeholder, n.Flow != nil, n.IsResultOfFlow(), row != nil && row.Tags&(ops.TagRandom|ops.TagInPlace|ops.TagMutates|ops.TagDataDependent) != 0:
+	case n.Kind == graph.Placeholder, n.Flow != nil, n.IsResultOfFlow():
+		return remat.Never
+	case row != nil && row.Tags&(ops.TagRandom|ops.TagInPlace|ops.TagMutates|ops.TagDataDependent) != 0:
 		return remat.Never
 	case s == viewing, s == making:
 		return 0

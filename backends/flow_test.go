@@ -192,7 +192,8 @@ func renamedGraph(lines []string) []string {
 		line = graphType.ReplaceAllString(line, `""`)
 		line = graphWord.ReplaceAllStringFunc(line, func(w string) string {
 			switch w {
-			case "class", "def", "forward", "self", "return", "torch", "GraphModule", "dim", "cond_true", "cond_false", "cond_fn", "body_fn":
+			case "class", "def", "forward", "self", "return", "torch", "GraphModule", "dim",
+				"cond_true", "cond_false", "cond_fn", "body_fn":
 				return w
 			}
 			if w[0] == '.' {

@@ -47,7 +47,9 @@ func (f *frame) interpret(in []torch.Value) {
 		if st.Extern != nil {
 			start := time.Now()
 			f.beside(st, 0, func() { f.extern(st.Extern) })
-			x.prof.since(x.prof.at[i], start)
+			if st.Extern.Flow == nil {
+				x.prof.since(x.prof.at[i], start)
+			}
 			continue
 		}
 		kernels(st, x.prof.at[i])

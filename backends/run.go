@@ -304,9 +304,10 @@ func storagePtr(st *torch.Storage, off int) uintptr {
 	return uintptr(unsafe.Pointer(&st.Bytes()[off]))
 }
 
-// timedExtern is extern with its time, where this call is timed.
+// timedExtern is extern with its time, where this call is timed. That of control flow is the
+// time of its bodies' kernels, which are timed themselves.
 func (f *frame) timedExtern(e *plan.Extern, slot int) {
-	if f.times == nil {
+	if f.times == nil || e.Flow != nil {
 		f.extern(e)
 		return
 	}

@@ -34,12 +34,24 @@ var bodyWords = map[string][2][]string{
 	WhileTarget: {{"cond_fn", "body_fn"}, {"while_loop_cond_graph", "while_loop_body_graph"}},
 }
 
+// flowParts are the predicate of a choice, nil for a loop, and the lists of operands.
+func (n *Node) flowParts() (predicate *Node, lists []ops.Arg) {
+	if n.Flow.Op == CondTarget {
+		return n.Args[0].(*Node), n.Args[1:]
+	}
+	return nil, n.Args
+}
+
+// Predicate is what a choice goes by, nil for a loop.
+func (n *Node) Predicate() *Node {
+	p, _ := n.flowParts()
+	return p
+}
+
 // Operands are what the bodies of a node of control flow take, in their order.
 func (n *Node) Operands() []*Node {
-	if n.Flow.Op == CondTarget {
-		return nodesOf(n.Args[1:])
-	}
-	return nodesOf(n.Args)
+	_, lists := n.flowParts()
+	return nodesOf(lists)
 }
 
 // Carried is how many operands of a loop a round gives anew, the first ones.
@@ -47,7 +59,11 @@ func (n *Node) Carried() int {
 	if n.Flow.Op != WhileTarget {
 		return 0
 	}
-	return len(n.Args[0].([]ops.Value))
+	_, lists := n.flowParts()
+	for _, carried := range lists {
+		return len(carried.([]ops.Value)) // the first
+	}
+	return 0
 }
 
 // SetFlow gives n the bodies and sets its value by them.
@@ -192,9 +208,9 @@ func (n *Node) higherOrder() string {
 // flowArgs are the arguments as the graph's text has them.
 func (n *Node) flowArgs() []ops.Arg {
 	var pos []ops.Arg
-	args := n.Args
-	if n.Flow.Op == CondTarget {
-		pos, args = append(pos, args[0]), args[1:]
+	predicate, args := n.flowParts()
+	if predicate != nil {
+		pos = append(pos, predicate)
 	}
 	for _, b := range n.BodyNames() {
 		pos = append(pos, body(b))
@@ -231,7 +247,7 @@ func (c *checker) flow(n *Node) error {
 			}
 		}
 	}
-	if f.Op == CondTarget && !n.Args[0].(*Node).IsTensor() {
+	if p := n.Predicate(); p != nil && !p.IsTensor() {
 		return fmt.Errorf("the predicate is no tensor")
 	}
 	outs := nodesOf(f.Bodies[1].Outputs())
@@ -274,7 +290,7 @@ func (in *interp) flow(n *Node) []torch.Value {
 	f := n.Flow
 	if f.Op == CondTarget {
 		b := f.Bodies[1]
-		if in.env[n.Args[0].(*Node)].(*torch.Tensor).Bool() {
+		if in.env[n.Predicate()].(*torch.Tensor).Bool() {
 			b = f.Bodies[0]
 		}
 		vals := in.ownResults(in.body(b, args), args, resultMetas(n))
@@ -317,12 +333,13 @@ func withAllGradients(vals, operands []torch.Value) {
 			continue
 		}
 		z := y.Detach()
-		torch.WithBackward("CondBackward", append([]*torch.Tensor{y}, floats...), []*torch.Tensor{z}, func(grads []*torch.Tensor) []*torch.Tensor {
-			zeros := []*torch.Tensor{grads[0]}
+		inputs := append([]*torch.Tensor{y}, floats...)
+		torch.WithBackward("CondBackward", inputs, []*torch.Tensor{z}, func(grads []*torch.Tensor) []*torch.Tensor {
+			out := []*torch.Tensor{grads[0]}
 			for _, t := range floats {
-				zeros = append(zeros, torch.ZerosLike(t.Detach()))
+				out = append(out, torch.ZerosLike(t.Detach()))
 			}
-			return zeros
+			return out
 		})
 		vals[i] = z
 	}

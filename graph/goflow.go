@@ -39,6 +39,6 @@ func (p *goPrinter) flow(n *Node) {
 	}
 	fmt.Fprintf(
 		&p.sb, "\tif %s.Bool() {\n\t\t%s = %s(%s)\n\t} else {\n\t\t%s = %s(%s)\n\t}\n",
-		goArg(n.Args[0]), left, names[0], list, left, names[1], list,
+		goArg(n.Predicate()), left, names[0], list, left, names[1], list,
 	)
 }

@@ -73,7 +73,7 @@ func (g *Graph) Line(n *Node) string {
 
 func (g *Graph) line(n *Node, dead []*Node, pair int) string {
 	if n.Kind == Output && pair == bare {
-		return "return " + argText(n.Args[0])
+		return "return " + argsText(n.Args, nil)
 	}
 	if n.Kind == Output && pair > 0 {
 		return "return (" + tupleText([]ops.Arg{tuple(n.Args[:pair]), tuple(n.Args[pair:])}) + ")"
@@ -88,7 +88,7 @@ func (g *Graph) line(n *Node, dead []*Node, pair int) string {
 	s += " = " + callText(n)
 	if names := n.BodyNames(); len(dead) > 0 || len(names) > 0 {
 		s += ";  "
-		if n.Flow != nil && n.Flow.Op == CondTarget && len(dead) > 0 && dead[0] == n.Args[0] {
+		if n.Flow != nil && len(dead) > 0 && dead[0] == n.Predicate() {
 			s, dead = s+dead[0].Name+" = ", dead[1:]
 		}
 		if len(names) > 0 {

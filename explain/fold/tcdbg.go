@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -397,10 +398,14 @@ func (c *compile) outputOf(graph string) *explain.OutputCode {
 // entryPrefix begins the names of our output code's files.
 const entryPrefix = "tc_entry_"
 
+// flowBody ends the names of programs that control flow runs: their role is that of the
+// graph which they are in.
+var flowBody = regexp.MustCompile(`(_(true|false|while_loop_cond|while_loop_body)_graph_\d+)+$`)
+
 // roleOfFile is the pass that one of our output codes belongs to, "" for others'.
 func roleOfFile(name string) string {
 	graph, ours := strings.CutPrefix(name, entryPrefix)
-	graph = strings.TrimSuffix(graph, ".c")
+	graph = flowBody.ReplaceAllString(strings.TrimSuffix(graph, ".c"), "")
 	switch {
 	case !ours:
 		return ""

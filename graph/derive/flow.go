@@ -64,8 +64,8 @@ func (p *Pass) Flow(n *graph.Node) (given []ops.Value, ok bool) {
 		}
 	}
 	d := &graph.Node{Name: n.Flow.Op, Stack: b.Stack, NoGrad: p.NoGrad}
-	operands := append(append([]ops.Value{}, n.Args[1].([]ops.Value)...), values(tangents)...)
-	d.Args = []ops.Arg{n.Args[0], operands}
+	operands := append(values(n.Operands()), values(tangents)...)
+	d.Args = []ops.Arg{n.Predicate(), operands}
 	f := &graph.Flow{Op: n.Flow.Op}
 	for _, body := range n.Flow.Bodies {
 		f.Bodies = append(f.Bodies, p.gradientBody(body, wanted, tangents))

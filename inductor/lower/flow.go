@@ -17,8 +17,8 @@ func (l *lowering) flow(n *graph.Node) error {
 		Op: n.Flow.Op, Names: n.BodyNames(), Bodies: n.Flow.Bodies, Carried: n.Carried(),
 	}}
 	read := n.Operands()
-	if n.Flow.Op == graph.CondTarget {
-		read = append([]*graph.Node{n.Args[0].(*graph.Node)}, read...)
+	if p := n.Predicate(); p != nil {
+		read = append([]*graph.Node{p}, read...)
 	}
 	for _, v := range read {
 		a, err := c.externNode(v)

@@ -20,7 +20,7 @@ import (
 // its Forward is traced, then, with stand-ins for the gradients of the results, its
 // Backward; what each computed becomes a body of one node, autograd_function_apply
 // (applybody.go). Backward runs later than it is traced: it may neither change the
-// program's memory nor read what could change in the meantime (applyread.go).
+// program's memory nor read what could change in the meantime (applyrules.go).
 //
 // Where Forward or Backward breaks the graph the trace is made again with a break in
 // front of the whole call, which then runs eagerly.

@@ -1,12 +1,15 @@
 package eval
 
 import (
+	"go/types"
 	"slices"
 	"unsafe"
 
 	"tcdbg/ops"
 	"tcdbg/torch"
 	"tcdbg/tracer/breaks"
+	"tcdbg/tracer/replay"
+	"tcdbg/tracer/value"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -127,6 +130,25 @@ func (fn *functions) unsealed(base *torch.Tensor, row *ops.Op) {
 		}
 		if same {
 			fn.avoidApply(call, "%s writes to what a function with a derivative of its own has read or returned", row.Name)
+		}
+	}
+}
+
+// recordEntryRead records that entry memory was read.
+func (fn *functions) recordEntryRead(t types.Type, from unsafe.Pointer, loc *value.Source) {
+	if a := fn.applying; a.backward() {
+		fn.watched = append(fn.watched, replay.Watched{Call: a.call, Loc: loc, Typ: t, From: uintptr(from)})
+	}
+}
+
+// checkEntryWrite breaks before a store to entry memory by a Backward, or to what
+// an earlier one has read.
+func (fn *functions) checkEntryWrite(t types.Type, to unsafe.Pointer, loc *value.Source) {
+	fn.inBackward("changes %s", loc.Argument())
+	fn.inFlow("changes %s, which is outside of it", loc.Argument())
+	for _, w := range fn.watched {
+		if p := uintptr(to); w.From < p+fn.frames.In.Rep(t).Size() && p < w.From+fn.frames.In.Rep(w.Typ).Size() {
+			fn.avoidApply(w.Call, "what Backward reads is changed after the call")
 		}
 	}
 }

@@ -289,7 +289,7 @@ func (tr *Trace) ret(in *ssa.Return) *stop {
 	case len(tr.shadows) == 1:
 		return &stop{result: in.Results, frame: tr.top().frame}
 	case tr.top().flow != nil:
-		tr.endFlowBody(in)
+		flows{tr}.endFlowBody(in)
 		return nil
 	case tr.top().backward:
 		tr.endBackward(in)

@@ -11,6 +11,7 @@ import (
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
 	"tcdbg/torch"
+	"tcdbg/tracer/breaks"
 	"tcdbg/tracer/value"
 
 	"golang.org/x/tools/go/ssa"
@@ -47,6 +48,9 @@ func (c *controlFlow) refuse(format string, args ...any) {
 	breakAt(c.code, "%s is not captured: %s", c.name, c.why)
 }
 
+// flows traces the functions that control flow is given.
+type flows struct{ *Trace }
+
 // beginFlow begins a call of control flow, unless an earlier attempt broke in it.
 func beginFlow(tr *Trace, in *ssa.Call, op, code string) *controlFlow {
 	name := strings.TrimPrefix(in.Call.StaticCallee().String(), "tcdbg/torch/")
@@ -62,7 +66,7 @@ func beginFlow(tr *Trace, in *ssa.Call, op, code string) *controlFlow {
 
 // begun passes over the call, whose functions are traced from now on: a break has the trace
 // made again.
-func (tr *Trace) begun(c *controlFlow) {
+func (tr flows) begun(c *controlFlow) {
 	tr.flowing = c
 	tr.skip()
 }
@@ -121,7 +125,7 @@ func (fn *functions) onlyOwnInFlow(base *torch.Tensor, row *ops.Op) {
 
 // enterFlowBody pushes a frame of the function v that control flow is given; of is the list
 // of what it takes.
-func (tr *Trace) enterFlowBody(c *controlFlow, v ssa.Value, of *value.Tracked, list unsafe.Pointer, into ssa.CallInstruction) *shadow {
+func (tr flows) enterFlowBody(c *controlFlow, v ssa.Value, of *value.Tracked, list unsafe.Pointer, into ssa.CallInstruction) *shadow {
 	cl := tr.In.ClosureOf(tr.addr(v))
 	if cl == nil || cl.Fn.Blocks == nil {
 		c.refuse("%s is a function without a body", value.LocalName(v))
@@ -147,13 +151,13 @@ func (tr *Trace) enterFlowBody(c *controlFlow, v ssa.Value, of *value.Tracked, l
 }
 
 // traceFlowBody begins to trace a function whose operators become a body.
-func (tr *Trace) traceFlowBody(c *controlFlow, v ssa.Value, of *value.Tracked, list unsafe.Pointer) {
+func (tr flows) traceFlowBody(c *controlFlow, v ssa.Value, of *value.Tracked, list unsafe.Pointer) {
 	c.before, c.spans = tr.Graph.Last(), len(tr.mem.spans)
 	tr.enterFlowBody(c, v, of, list, nil).flow = c
 }
 
 // endFlowBody takes what a traced function returns.
-func (tr *Trace) endFlowBody(in *ssa.Return) {
+func (tr flows) endFlowBody(in *ssa.Return) {
 	c := tr.flowing
 	switch c.flow.Op {
 	case graph.CondTarget:
@@ -164,13 +168,13 @@ func (tr *Trace) endFlowBody(in *ssa.Return) {
 }
 
 // leaveFlowBody pops the function's frame.
-func (tr *Trace) leaveFlowBody() {
+func (tr flows) leaveFlowBody() {
 	tr.th.Pop()
 	tr.shadows = tr.shadows[:len(tr.shadows)-1]
 }
 
 // ownResult is the node of a result that a body made itself; which says whose it is.
-func (tr *Trace) ownResult(c *controlFlow, t *torch.Tensor, n *value.Tracked, which string) *graph.Node {
+func (tr flows) ownResult(c *controlFlow, t *torch.Tensor, n *value.Tracked, which string) *graph.Node {
 	if t == nil {
 		c.refuse("%s returns nil", which)
 	}
@@ -325,7 +329,7 @@ func (c *controlFlow) completeBodies() []*graph.Node {
 
 // endFlow appends the node of a call whose bodies are complete, and returns tensors for
 // what it gives.
-func (tr *Trace) endFlow(c *controlFlow, args ...ops.Arg) []*torch.Tensor {
+func (tr flows) endFlow(c *controlFlow, args ...ops.Arg) []*torch.Tensor {
 	n := &graph.Node{Name: c.flow.Op, Args: args, Stack: tr.stack(), NoGrad: tr.underNoGrad()}
 	n.SetFlow(c.flow)
 	tr.Graph.Append(n)
@@ -373,4 +377,170 @@ func (c *controlFlow) oneElement(n *graph.Node, what string) {
 	if m.Device == ops.Meta {
 		c.refuse("%s is on the meta device and has no data", what)
 	}
+}
+
+// branchWords are what the branches are called in names, and in breaks.
+var branchWords, branchNames = []string{"true_branch", "false_branch"}, []string{"the true branch", "the false branch"}
+
+// enterCond begins a call of compiler.Cond with its true branch.
+func enterCond(t *Trace, in *ssa.Call) bool {
+	tr, c := flows{t}, beginFlow(t, in, graph.CondTarget, breaks.DataDependentBranching)
+	pred := tr.tensorNode(in.Call.Args[0])
+	c.oneElement(pred, "the predicate")
+	if yes, known := tr.writtenDown(in.Call.Args[0], pred); known {
+		branch := in.Call.Args[2]
+		if yes {
+			branch = in.Call.Args[1]
+		}
+		list := in.Call.Args[3]
+		of, at := tr.tracked(list), tr.addr(list)
+		tr.begun(c)
+		tr.enterFlowBody(c, branch, of, at, in)
+		tr.flowing = c.outer
+		return true
+	}
+	list := in.Call.Args[3]
+	n := tr.tracked(list)
+	if n != nil && n.Src != nil {
+		tr.Guards.Len(n.Src, (*value.SliceHeader)(tr.addr(list)).Len)
+	}
+	places, tracked := tr.elemValues(value.ElemType(list.Type()), *(*value.SliceHeader)(tr.addr(list)), n)
+	for i, p := range places {
+		tr.nodeOf(*(**torch.Tensor)(p), tracked[i])
+	}
+	tr.begun(c)
+	tr.traceFlowBody(c, in.Call.Args[1], n, tr.addr(list))
+	return true
+}
+
+// writtenDown reports what a predicate is that is a number of the program's text.
+func (tr flows) writtenDown(v ssa.Value, n *graph.Node) (yes, known bool) {
+	if n.Op != ops.Full || tr.mutated[tr.baseOf(tr.tensorAt(v))] {
+		return false, false
+	}
+	fill := ops.In[ops.FullArgs](&ops.Call{Op: n.OpRow(), Args: n.Args}).FillValue.Arg
+	if _, open := fill.(*graph.Node); open {
+		return false, false
+	}
+	return ops.NumberOf(fill) != 0, true
+}
+
+// endBranch takes what a branch returns, and goes on with the other one or ends the call.
+func (tr flows) endBranch(c *controlFlow, in *ssa.Return) {
+	v, k := in.Results[0], len(c.bodies)
+	node := tr.ownResult(c, *(**torch.Tensor)(tr.addr(v)), tr.tracked(v), branchNames[k])
+	tr.takeBody(c, branchWords[k], []*graph.Node{node})
+	tr.leaveFlowBody()
+	args := c.call.Call.Args
+	if k == 0 {
+		tr.traceFlowBody(c, args[2], tr.tracked(args[3]), tr.addr(args[3]))
+		return
+	}
+	yes, no := c.bodies[0].Outputs()[0].(*graph.Node), c.bodies[1].Outputs()[0].(*graph.Node)
+	if what, x, y := like(yes.TensorMeta(), no.TensorMeta()); what != "" {
+		c.refuse("the output of the true branch has %s %v, that of the false branch %v", what, x, y)
+	}
+	t := tr.endFlow(c, tr.tensorNode(args[0]), values(c.completeBodies()))[0]
+	tr.In.Copy(c.call.Type(), tr.addr(c.call), unsafe.Pointer(&t))
+	tr.set(c.call, nil)
+	tr.nameAfter(c.call, tr.Nodes[t])
+}
+
+// loopWords are what the functions of a loop are called in names.
+var loopWords = []string{"cond_fn", "body_fn"}
+
+// enterLoop begins a call of compiler.WhileLoop with its condition.
+func enterLoop(t *Trace, in *ssa.Call) bool {
+	tr, c := flows{t}, beginFlow(t, in, graph.WhileTarget, breaks.DataDependentLoop)
+	list := in.Call.Args[2]
+	n := tr.tracked(list)
+	if n != nil && n.Src != nil {
+		tr.Guards.Len(n.Src, (*value.SliceHeader)(tr.addr(list)).Len)
+	}
+	places, tracked := tr.elemValues(value.ElemType(list.Type()), *(*value.SliceHeader)(tr.addr(list)), n)
+	for i, p := range places {
+		c.operands = append(c.operands, tr.nodeOf(*(**torch.Tensor)(p), tracked[i]))
+	}
+	if len(c.operands) == 0 {
+		c.refuse("it carries nothing")
+	}
+	tr.refuseLoopGradient(c, c.operands)
+	tr.begun(c)
+	tr.traceLoopBody(c)
+	return true
+}
+
+// refuseLoopGradient breaks where gradients would flow through a loop: how many rounds the
+// backward pass has to go back only the data tells.
+func (tr flows) refuseLoopGradient(c *controlFlow, nodes []*graph.Node) {
+	if !tr.underNoGrad() && slices.ContainsFunc(nodes, tr.wantsGrad) {
+		c.refuse("it reads a tensor that requires gradients, which no graph takes through a loop")
+	}
+}
+
+// traceLoopBody begins to trace the next function of a loop.
+func (tr flows) traceLoopBody(c *controlFlow) {
+	before := tr.Graph.Last()
+	c.params = nil
+	list := make([]*torch.Tensor, len(c.operands))
+	for i, x := range c.operands {
+		m := *x.TensorMeta()
+		m.RequiresGrad, m.Offset = false, sym.C(0)
+		p := tr.Graph.Append(&graph.Node{Name: "child", Kind: graph.Placeholder, Target: "child", Meta: &m})
+		c.params = append(c.params, p)
+		list[i] = tr.fake(p)
+	}
+	v := c.call.Call.Args[len(c.bodies)]
+	tr.traceFlowBody(c, v, nil, unsafe.Pointer(&list))
+	c.before = before
+	param := tr.top().frame.Code.Fn.Params[0]
+	tr.backing(param.Type(), tr.shadowAddr(param))
+}
+
+// endLoopBody takes what the condition or the body of a loop returns.
+func (tr flows) endLoopBody(c *controlFlow, in *ssa.Return) {
+	v := in.Results[0]
+	if len(c.bodies) == 0 {
+		t := *(**torch.Tensor)(tr.addr(v))
+		if t == nil {
+			c.refuse("its condition returns nil")
+		}
+		node := tr.nodeOf(t, tr.tracked(v))
+		c.oneElement(node, "what its condition returns")
+		tr.takeBody(c, loopWords[0], []*graph.Node{node})
+		tr.leaveFlowBody()
+		tr.traceLoopBody(c)
+		return
+	}
+	tr.takeBody(c, loopWords[1], tr.roundResults(c, v))
+	tr.leaveFlowBody()
+	read := c.completeBodies()
+	tr.refuseLoopGradient(c, read)
+	out := tr.endFlow(c, values(c.operands), values(read))
+	tr.In.Copy(c.call.Type(), tr.addr(c.call), unsafe.Pointer(&out))
+	tr.backing(c.call.Type(), tr.addr(c.call))
+	tr.set(c.call, nil)
+}
+
+// roundResults are the tensors that one round gives for the next: like what it got.
+func (tr flows) roundResults(c *controlFlow, v ssa.Value) []*graph.Node {
+	places, tracked := tr.elemValues(value.ElemType(v.Type()), *(*value.SliceHeader)(tr.addr(v)), tr.tracked(v))
+	if len(places) != len(c.operands) {
+		c.refuse("its body returns %d tensors where it carries %d", len(places), len(c.operands))
+	}
+	var out []*graph.Node
+	bases := map[*torch.Tensor]bool{}
+	for i, p := range places {
+		t := *(**torch.Tensor)(p)
+		node := tr.ownResult(c, t, tracked[i], "its body")
+		if bases[tr.baseOf(t)] {
+			c.refuse("two tensors that its body returns share memory")
+		}
+		bases[tr.baseOf(t)] = true
+		if what, x, y := like(c.params[i].Meta.(*ops.TensorMeta), node.TensorMeta()); what != "" {
+			c.refuse("its body gets a tensor of %s %v and returns one of %v", what, x, y)
+		}
+		out = append(out, node)
+	}
+	return out
 }
