@@ -222,6 +222,28 @@ func TestFlowCaptured(t *testing.T) {
 	}
 }
 
+// TestPlaceOfFlow wants the node, and what is taken out of it, at the line of the call.
+func TestPlaceOfFlow(t *testing.T) {
+	o := both(t, `
+func f(x *torch.Tensor) *torch.Tensor {
+	y := compiler.Cond(x.Sum().Gt(0), func(a ...*torch.Tensor) *torch.Tensor { return a[0].Mul(2) },
+		func(a ...*torch.Tensor) *torch.Tensor { return a[0].Neg() }, x)
+	return y.Exp()
+}
+func main() { fmt.Println(torch.Compile(f)(torch.Ones(2))) }`)
+	for _, out := range o.log.out {
+		if out.Kind != "dynamo_output_graph" {
+			continue
+		}
+		before, _, _ := strings.Cut(string(out.Payload), "torch.ops.higher_order.cond")
+		if i := strings.LastIndex(before, "code: "); i < 0 || !strings.HasPrefix(before[i:], "code: y := compiler.Cond(") {
+			t.Errorf("the choice is at another line:\n%s", out.Payload)
+		}
+		return
+	}
+	t.Error("no graph")
+}
+
 // TestHistoryOfFlow: whether a result requires gradients only the branch tells.
 func TestHistoryOfFlow(t *testing.T) {
 	o := both(t, `

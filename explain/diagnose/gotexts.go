@@ -166,6 +166,20 @@ var goBreakTexts = []goBreakText{
 			"kw.Right(true))) repeats the rows of x; else call it outside of the compiled function.",
 	},
 	{
+		id: "cond-returns", code: breaks.DataDependentBranching, on: flowRefused(breaks.Aliased),
+		text: "Have each branch return a tensor of its own, a Clone of what it was given: the graph then holds both branches.",
+	},
+	{
+		id: "cond-captured", code: breaks.DataDependentBranching, on: flowRefused(""),
+		text: "A graph holds both branches where they change nothing outside of them and return tensors that are alike: the break " +
+			"says what is in the way.",
+	},
+	{
+		id: "loop-captured", code: breaks.DataDependentLoop, on: flowRefused(""),
+		text: "A graph holds the loop where its functions change nothing outside of them and its body returns new tensors that are " +
+			"like what it got: the break says what is in the way.",
+	},
+	{
 		id: "branch-ends", code: breaks.DataDependentBranching, on: contextHas(breaks.SideEnds),
 		text: "A side of this branch ends the program or panics, so Where cannot choose: return the condition, and check it after " +
 			"the call.",
@@ -284,6 +298,13 @@ func hasPlace(b *explain.Break) bool { return placeWithin(b) != "" }
 // contextHas says whether a break's context ends in a remark.
 func contextHas(remark string) func(*explain.Break) bool {
 	return func(b *explain.Break) bool { return strings.HasSuffix(b.Context, remark) }
+}
+
+// flowRefused: control flow was to be captured, and what the reason ends with stood in the way.
+func flowRefused(end string) func(*explain.Break) bool {
+	return func(b *explain.Break) bool {
+		return strings.Contains(b.Context, breaks.NotWhole) && strings.HasSuffix(b.Context, end)
+	}
 }
 
 // notCaptured: the call was to be captured, and what the reason holds stood in the way.

@@ -99,10 +99,10 @@ func main() {
 }`,
 	},
 	{
-		name: "compiler.Cond", code: breaks.DataDependentBranching, advice: "choose with Where",
+		name: "compiler.Cond of an operand", code: breaks.DataDependentBranching, advice: "a Clone of what it was given",
 		before: `
 func f(x *torch.Tensor) *torch.Tensor {
-	return compiler.Cond(x.Sum().Gt(0), func(t ...*torch.Tensor) *torch.Tensor { return t[0].Sin() },
+	return compiler.Cond(x.Sum().Gt(0), func(t ...*torch.Tensor) *torch.Tensor { return t[0] },
 		func(t ...*torch.Tensor) *torch.Tensor { return t[0].Cos() }, x)
 }
 func main() {
@@ -111,7 +111,53 @@ func main() {
 }`,
 		after: `
 func f(x *torch.Tensor) *torch.Tensor {
-	return torch.Where(x.Sum().Gt(0), x.Sin(), x.Cos())
+	return compiler.Cond(x.Sum().Gt(0), func(t ...*torch.Tensor) *torch.Tensor { return t[0].Clone() },
+		func(t ...*torch.Tensor) *torch.Tensor { return t[0].Cos() }, x)
+}
+func main() {
+	fast := torch.Compile(f)
+	fmt.Println(fast(torch.Ones(3)), fast(torch.Ones(3)))
+}`,
+	},
+	{
+		name: "compiler.Cond that counts", code: breaks.DataDependentBranching, advice: "the break says what is in the way",
+		before: `
+func f(x *torch.Tensor) *torch.Tensor {
+	n := 0.0
+	y := compiler.Cond(x.Sum().Gt(0), func(t ...*torch.Tensor) *torch.Tensor { n = 2; return t[0].Sin() },
+		func(t ...*torch.Tensor) *torch.Tensor { n = 3; return t[0].Cos() }, x)
+	return y.Mul(n)
+}
+func main() {
+	fast := torch.Compile(f)
+	fmt.Println(fast(torch.Ones(3)), fast(torch.Ones(3)))
+}`,
+		after: `
+func f(x *torch.Tensor) *torch.Tensor {
+	return compiler.Cond(x.Sum().Gt(0), func(t ...*torch.Tensor) *torch.Tensor { return t[0].Sin().Mul(2) },
+		func(t ...*torch.Tensor) *torch.Tensor { return t[0].Cos().Mul(3) }, x)
+}
+func main() {
+	fast := torch.Compile(f)
+	fmt.Println(fast(torch.Ones(3)), fast(torch.Ones(3)))
+}`,
+	},
+	{
+		name: "compiler.WhileLoop that passes on", code: breaks.DataDependentLoop, advice: "new tensors that are like what it got",
+		before: `
+func f(x *torch.Tensor) *torch.Tensor {
+	return compiler.WhileLoop(func(c ...*torch.Tensor) *torch.Tensor { return c[0].Sum().Lt(20) },
+		func(c ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{c[0].Add(c[1]), c[1]} }, x, x.Mul(2))[0]
+}
+func main() {
+	fast := torch.Compile(f)
+	fmt.Println(fast(torch.Ones(3)), fast(torch.Ones(3)))
+}`,
+		after: `
+func f(x *torch.Tensor) *torch.Tensor {
+	step := x.Mul(2)
+	return compiler.WhileLoop(func(c ...*torch.Tensor) *torch.Tensor { return c[0].Sum().Lt(20) },
+		func(c ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{c[0].Add(step)} }, x)[0]
 }
 func main() {
 	fast := torch.Compile(f)

@@ -84,6 +84,8 @@ const (
 // take the place of the value: Where cannot choose a side of the branch that it decides, or
 // what it is read for is a message of the program's end.
 const (
+	NotWhole   = " is not captured: " // after compiler.Cond or compiler.WhileLoop, with what is in the way
+	Aliased    = "from outside of it, or a view of one: return a clone"
 	SideEnds   = ", a side of which ends the program"
 	SideLeaves = ", a side of which leaves the loop"
 	SideMore   = ", the sides of which differ in more than tensors"

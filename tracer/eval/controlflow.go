@@ -30,6 +30,7 @@ type controlFlow struct {
 	code  string       // of the break where it cannot be captured
 	outer *controlFlow // that it is in
 	why   string       // it is refused
+	stack []graph.Frame
 
 	before   *graph.Node     // the last node before the function that is traced
 	spans    int             // objects of the trace before it
@@ -45,7 +46,7 @@ type controlFlow struct {
 // refuse breaks at the call: PyTorch captures control flow wholly or not at all.
 func (c *controlFlow) refuse(format string, args ...any) {
 	c.why = fmt.Sprintf(format, args...)
-	breakAt(c.code, "%s is not captured: %s", c.name, c.why)
+	breakAt(c.code, "%s%s%s", c.name, breaks.NotWhole, c.why)
 }
 
 // flows traces the functions that control flow is given.
@@ -54,7 +55,7 @@ type flows struct{ *Trace }
 // beginFlow begins a call of control flow, unless an earlier attempt broke in it.
 func beginFlow(tr *Trace, in *ssa.Call, op, code string) *controlFlow {
 	name := strings.TrimPrefix(in.Call.StaticCallee().String(), "tcdbg/torch/")
-	c := &controlFlow{call: in, name: name, code: code, outer: tr.flowing, made: len(tr.made), flow: &graph.Flow{Op: op}}
+	c := &controlFlow{call: in, name: name, code: code, outer: tr.flowing, made: len(tr.made), stack: tr.stack(), flow: &graph.Flow{Op: op}}
 	if why, ok := tr.avoid[in]; ok {
 		c.refuse("%s", why)
 	}
@@ -184,7 +185,7 @@ func (tr flows) ownResult(c *controlFlow, t *torch.Tensor, n *value.Tracked, whi
 	}
 	node := tr.nodeOf(t, n)
 	if !own[node] || !own[tr.Nodes[tr.baseOf(t)]] {
-		c.refuse("%s returns a tensor from outside of it, or a view of one: return a clone", which)
+		c.refuse("%s returns a tensor %s", which, breaks.Aliased)
 	}
 	return node
 }
@@ -330,7 +331,7 @@ func (c *controlFlow) completeBodies() []*graph.Node {
 // endFlow appends the node of a call whose bodies are complete, and returns tensors for
 // what it gives.
 func (tr flows) endFlow(c *controlFlow, args ...ops.Arg) []*torch.Tensor {
-	n := &graph.Node{Name: c.flow.Op, Args: args, Stack: tr.stack(), NoGrad: tr.underNoGrad()}
+	n := &graph.Node{Name: c.flow.Op, Args: args, Stack: c.stack, NoGrad: tr.underNoGrad()}
 	n.SetFlow(c.flow)
 	tr.Graph.Append(n)
 	tr.flowing = c.outer
