@@ -74,18 +74,19 @@ func main() {
 }
 
 // TestFlowAgrees wants PyTorch's values and gradients under each backend, with sizes that
-// are constants and with symbols.
+// are constants and with symbols, and with a plan of the calls.
 func TestFlowAgrees(t *testing.T) {
 	a := readFlowAnswers(t)
 	for _, c := range a.Cases {
 		t.Run(c.Name, func(t *testing.T) {
-			for _, options := range []string{"", ", kw.Dynamic(true)"} {
+			for _, options := range []string{"", ", kw.Dynamic(true)", `, kw.Mode("reduce-overhead")`} {
 				prog, err := loadText(t, a.text(&c, options))
 				if err != nil {
 					t.Fatal(err)
 				}
 				for _, way := range differentials(t) {
-					if way.name == "inductor" && options != "" && !test.IsLong() {
+					mode := strings.Contains(options, "Mode")
+					if mode && way.name != "inductor" || way.name == "inductor" && strings.Contains(options, "Dynamic") && !test.IsLong() {
 						continue
 					}
 					out, code, stderr := runText(prog, NewSet(way.cfg), way.backend)

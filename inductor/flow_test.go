@@ -1,0 +1,93 @@
+package inductor
+
+import (
+	"strings"
+	"testing"
+
+	"tcdbg/graph"
+	"tcdbg/inductor/codegen/cpp"
+	"tcdbg/logs"
+)
+
+// flowText is a choice, with sizes that vary, and a loop.
+const flowText = `class GraphModule(torch.nn.Module):
+    def forward(self, arg0_1: "f32[s0, 3][3, 1]cpu", arg1_1: "f32[3][1]cpu"):
+        sum_1: "f32[][]cpu" = torch.ops.aten.sum.default(arg0_1)
+        gt: "b8[][]cpu" = torch.ops.aten.gt.Scalar(sum_1, 0);  sum_1 = None
+        true_graph_0 = self.true_graph_0
+        false_graph_0 = self.false_graph_0
+        cond = torch.ops.higher_order.cond(gt, true_graph_0, false_graph_0, (arg0_1, arg1_1));  gt = true_graph_0 = false_graph_0 = arg0_1 = None
+        getitem: "f32[s0, 3][3, 1]cpu" = cond[0];  cond = None
+        while_loop_cond_graph_0 = self.while_loop_cond_graph_0
+        while_loop_body_graph_0 = self.while_loop_body_graph_0
+        while_loop = torch.ops.higher_order.while_loop(while_loop_cond_graph_0, while_loop_body_graph_0, (getitem,), (arg1_1,));  while_loop_cond_graph_0 = while_loop_body_graph_0 = getitem = arg1_1 = None
+        getitem_1: "f32[s0, 3][3, 1]cpu" = while_loop[0];  while_loop = None
+        return (getitem_1,)
+
+    class true_graph_0(torch.nn.Module):
+        def forward(self, arg0_1: "f32[s0, 3][3, 1]cpu", arg1_1: "f32[3][1]cpu"):
+            mul: "f32[s0, 3][3, 1]cpu" = torch.ops.aten.mul.Tensor(arg0_1, arg1_1);  arg0_1 = arg1_1 = None
+            sin: "f32[s0, 3][3, 1]cpu" = torch.ops.aten.sin.default(mul);  mul = None
+            return (sin,)
+
+    class false_graph_0(torch.nn.Module):
+        def forward(self, arg0_1: "f32[s0, 3][3, 1]cpu", arg1_1: "f32[3][1]cpu"):
+            cos: "f32[s0, 3][3, 1]cpu" = torch.ops.aten.cos.default(arg0_1);  arg0_1 = None
+            return (cos,)
+
+    class while_loop_cond_graph_0(torch.nn.Module):
+        def forward(self, child: "f32[s0, 3][3, 1]cpu", arg1_1: "f32[3][1]cpu"):
+            sum_1: "f32[][]cpu" = torch.ops.aten.sum.default(child);  child = None
+            lt: "b8[][]cpu" = torch.ops.aten.lt.Scalar(sum_1, 9);  sum_1 = None
+            return lt
+
+    class while_loop_body_graph_0(torch.nn.Module):
+        def forward(self, child: "f32[s0, 3][3, 1]cpu", arg1_1: "f32[3][1]cpu"):
+            add: "f32[s0, 3][3, 1]cpu" = torch.ops.aten.add.Tensor(child, arg1_1);  child = arg1_1 = None
+            return (add,)
+`
+
+// TestFlowPrograms wants a program for each body, named by the texts of the whole.
+func TestFlowPrograms(t *testing.T) {
+	g, err := graph.Parse("g", flowText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := compile(g, Options{Machine: cpp.Machine{Lanes: 8}, Cores: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, p := range c.out.All() {
+		names = append(names, p.Name)
+	}
+	want := "g g_true_graph_0 g_false_graph_0 g_while_loop_cond_graph_0 g_while_loop_body_graph_0"
+	if got := strings.Join(names, " "); got != want {
+		t.Errorf("programs %s, want %s", got, want)
+	}
+	shown := c.shown(&targets[1]).Text
+	for _, text := range []string{
+		"if (*buf1)\n", "    buf2 = g_true_graph_0(arg0_1, arg1_1);", "    buf2 = g_false_graph_0(arg0_1, arg1_1);",
+		"while (*g_while_loop_cond_graph_0(buf3, arg1_1))", "    buf3 = g_while_loop_body_graph_0(buf3, arg1_1);",
+	} {
+		if !strings.Contains(c.out.Wrapper, text) {
+			t.Errorf("C without %q:\n%s", text, c.out.Wrapper)
+		}
+	}
+	for _, text := range []string{".item():\n        fill((buf2,), g_true_graph_0.call([", "    else:\n        fill((buf2,), g_false_graph_0.call(["} {
+		if !strings.Contains(shown, text) {
+			t.Errorf("Triton without %q:\n%s", text, shown)
+		}
+	}
+	if !strings.Contains(c.out.IR, "extern cond(") || !strings.Contains(c.out.IR, "extern while_loop(") {
+		t.Errorf("loops:\n%s", c.out.IR)
+	}
+}
+
+// TestFlowReplays goes back over the fusion of a graph with control flow.
+func TestFlowReplays(t *testing.T) {
+	groups, _, err := Replay(logs.Schedule{Graph: "g", Code: flowText, Hints: map[string]int64{"s0": 5}, Lanes: 8}, -1)
+	if err != nil || len(groups) != 4 {
+		t.Errorf("%d groups: %v", len(groups), err)
+	}
+}
