@@ -124,3 +124,55 @@ func TestCondAsGoCode(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// loopText is what PyTorch 2.15 prints of a loop.
+const loopText = `class GraphModule(torch.nn.Module):
+    def forward(self, L_i_: "i64[][]cpu", L_x_: "f32[3][1]cpu", L_w_: "f32[3][1]cpu"):
+        l_i_ = L_i_
+        l_x_ = L_x_
+        l_w_ = L_w_
+        cond_fn_0 = self.cond_fn_0
+        body_fn_0 = self.body_fn_0
+        while_loop = torch.ops.higher_order.while_loop(cond_fn_0, body_fn_0, (l_i_, l_x_), (l_w_,));  cond_fn_0 = body_fn_0 = l_i_ = l_x_ = l_w_ = None
+        getitem: "f32[3][1]cpu" = while_loop[1];  while_loop = None
+        return (getitem,)
+
+    class cond_fn_0(torch.nn.Module):
+        def forward(self, child: "i64[][]cpu", child_1: "f32[3][1]cpu", l_w__body_fn: "f32[3][1]cpu"):
+            lt: "b8[][]cpu" = child < 5;  child = None
+            return lt
+
+    class body_fn_0(torch.nn.Module):
+        def forward(self, child: "i64[][]cpu", child_1: "f32[3][1]cpu", l_w__body_fn: "f32[3][1]cpu"):
+            add: "i64[][]cpu" = child + 1;  child = None
+            mul: "f32[3][1]cpu" = child_1 * l_w__body_fn;  child_1 = l_w__body_fn = None
+            return (add, mul)
+`
+
+func TestParseReadsLoop(t *testing.T) {
+	g := flowGraph(t, loopText)
+	if got := g.Code(); got != loopText {
+		t.Errorf("printed again:\n%s", got)
+	}
+	for from, to := range map[string]string{
+		"(l_i_, l_x_), (l_w_,)": "(l_i_, l_x_), ()",
+		"return (add, mul)":     "return (add,)",
+		"child + 1":             "child * 1.5",
+	} {
+		if _, err := Parse("g", strings.Replace(loopText, from, to, 1)); err == nil {
+			t.Errorf("%s instead of %s passes", to, from)
+		}
+	}
+}
+
+// TestLoopRuns wants rounds as the data says; without one, copies of what is carried.
+func TestLoopRuns(t *testing.T) {
+	g := flowGraph(t, loopText)
+	x, w := torch.Ones(3), torch.NewTensor([]float32{2, 3, 4})
+	for from, want := range map[int]float64{2: 8, 4: 2, 9: 1} {
+		out := g.Run([]torch.Value{torch.NewTensor(from), x, w})[0].(*torch.Tensor)
+		if got := out.Float64s()[0]; got != want || out.Storage() == x.Storage() {
+			t.Errorf("from %d: %v, want %v", from, got, want)
+		}
+	}
+}

@@ -25,7 +25,9 @@ func TestGoCodeCompiles(t *testing.T) {
 	g.SetOutput([]ops.Arg{y.(*Node)})
 	apply := applyGraph(t)
 	apply.Name = "__compiled_fn_3"
-	text := bar(t).GoCode() + "\n" + g.GoCode() + "\n" + apply.GoCode()
+	choice, loop := flowGraph(t, condText), flowGraph(t, loopText)
+	choice.Name, loop.Name = "__compiled_fn_4", "__compiled_fn_5"
+	text := bar(t).GoCode() + "\n" + g.GoCode() + "\n" + apply.GoCode() + "\n" + choice.GoCode() + "\n" + loop.GoCode()
 	root, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)

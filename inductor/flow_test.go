@@ -74,7 +74,10 @@ func TestFlowPrograms(t *testing.T) {
 			t.Errorf("C without %q:\n%s", text, c.out.Wrapper)
 		}
 	}
-	for _, text := range []string{".item():\n        fill((buf2,), g_true_graph_0.call([", "    else:\n        fill((buf2,), g_false_graph_0.call(["} {
+	for _, text := range []string{
+		".item():\n        fill((buf2,), g_true_graph_0.call([", "    else:\n        fill((buf2,), g_false_graph_0.call([",
+		"    while g_while_loop_cond_graph_0.call([", "        fill((buf3,), g_while_loop_body_graph_0.call([",
+	} {
 		if !strings.Contains(shown, text) {
 			t.Errorf("Triton without %q:\n%s", text, shown)
 		}

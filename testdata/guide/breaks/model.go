@@ -47,7 +47,7 @@ func main() {
 	fmt.Println("row 32:", torch.Compile(guarded, kw.Fullgraph(true))(x))
 	fmt.Println("row 34:", torch.Compile(checked)(x))
 	fmt.Println("row 36:", torch.Compile(chosen, kw.Fullgraph(true))(x))
-	fmt.Println("row 37:", torch.Compile(cond)(x))
+	fmt.Println("row 37:", torch.Compile(cond, kw.Fullgraph(true))(x))
 	g := torch.Compile(func(x *torch.Tensor, k int) *torch.Tensor { return x.Mul(k) }, kw.Dynamic(false))
 	for k := range 12 {
 		g(x, k)
