@@ -327,6 +327,9 @@ func (c *compiler) provenance() {
 			n := p.Groups[i].Items[0].Node
 			entry.Extern, entry.Reason = true, string(n.Ext.Reason)
 			entry.Ops = opNames(n.Origins)
+			if n.Ext.Flow != nil {
+				c.placeFlow(&entry, n)
+			}
 		} else {
 			part := &c.module.Parts[i]
 			entry.Ops, entry.Bytes, entry.FLOPs = opNames(k.Origins()), k.Traffic(), k.FLOPs()

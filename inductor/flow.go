@@ -1,6 +1,14 @@
 package inductor
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tcdbg/inductor/codegen"
+	"tcdbg/inductor/ir"
+	"tcdbg/logs"
+)
 
 // This file compiles the graphs that control flow holds: each becomes a program of its own,
 // which a step between the kernels of this one runs.
@@ -47,6 +55,24 @@ func (c *compiler) checkBodies() error {
 		}
 	}
 	return nil
+}
+
+// placeFlow says where in the output code the call of control flow is listed.
+func (c *compiler) placeFlow(entry *logs.Kernel, n *ir.Node) {
+	lines := strings.Split(c.module.Text, "\n")
+	at := slices.IndexFunc(lines, func(s string) bool { return strings.HasPrefix(s, codegen.FlowMark+entry.Name+" ") })
+	if at < 0 {
+		return
+	}
+	entry.From = at + 1
+	for at++; at < len(lines) && strings.HasPrefix(lines[at], codegen.FlowIndent); at++ {
+	}
+	entry.To = at
+	for _, o := range n.Origins {
+		for i := entry.From; i <= entry.To; i++ {
+			entry.Lines = codegen.AddLine(entry.Lines, i, o)
+		}
+	}
 }
 
 // All are the program and the bodies of its control flow, each before what it calls.

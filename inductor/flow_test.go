@@ -65,6 +65,11 @@ func TestFlowPrograms(t *testing.T) {
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("programs %s, want %s", got, want)
 	}
+	for _, k := range c.out.Provenance.Kernels {
+		if k.Extern && k.Ops[0] == "cond" && (k.To != k.From+4 || len(k.Lines) != 5 || k.Lines[0].Nodes[0] != "cond") {
+			t.Errorf("%s is in lines %d to %d: %v", k.Name, k.From, k.To, k.Lines)
+		}
+	}
 	shown := c.shown(&targets[1]).Text
 	for _, text := range []string{
 		"if (*buf1)\n", "    buf2 = g_true_graph_0(arg0_1, arg1_1);", "    buf2 = g_false_graph_0(arg0_1, arg1_1);",

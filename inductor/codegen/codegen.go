@@ -100,7 +100,7 @@ func Assemble(t Target, p *plan.Plan) *Module {
 		part := &m.Parts[i]
 		part.Code, part.From = c.Text, out.line
 		for _, l := range c.Lines {
-			part.Lines = addLine(part.Lines, out.line+l.Line, l.Origin)
+			part.Lines = AddLine(part.Lines, out.line+l.Line, l.Origin)
 		}
 		out.add(c.Text)
 		part.To = out.line - 1
@@ -133,7 +133,14 @@ func (l *listing) add(s string) {
 	l.line += strings.Count(s, "\n")
 }
 
-func addLine(ls []logs.KernelLine, line int, o ir.Origin) []logs.KernelLine {
+// What listings of calls begin with, and the lines of control flow below them.
+const (
+	FlowMark   = "// call "
+	FlowIndent = "//      "
+)
+
+// AddLine adds o to the origins of a line.
+func AddLine(ls []logs.KernelLine, line int, o ir.Origin) []logs.KernelLine {
 	pos := logs.Pos{}
 	if len(o.Stack) > 0 {
 		f := o.Stack[len(o.Stack)-1]

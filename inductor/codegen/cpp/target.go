@@ -254,10 +254,10 @@ func (m *module) callText() string {
 	}
 	for _, st := range m.plan.Steps {
 		if st.Extern != nil {
-			fmt.Fprintf(&sb, "// call %s  (%s)\n", st.Extern.Name, st.Extern.Reason)
+			fmt.Fprintf(&sb, codegen.FlowMark+"%s  (%s)\n", st.Extern.Name, st.Extern.Reason)
 			if st.Extern.Flow != nil {
 				for _, line := range m.plan.FlowText(st.Extern) {
-					fmt.Fprintf(&sb, "//      %s\n", line)
+					fmt.Fprintf(&sb, codegen.FlowIndent+"%s\n", line)
 				}
 			}
 			continue
