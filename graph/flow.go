@@ -54,7 +54,7 @@ func (n *Node) Operands() []*Node {
 	return nodesOf(lists)
 }
 
-// Carried is how many operands of a loop a round gives anew, the first ones.
+// Carried is how many operands of a loop each round replaces: the first ones.
 func (n *Node) Carried() int {
 	if n.Flow.Op != WhileTarget {
 		return 0

@@ -184,7 +184,7 @@ type FlowInfo struct {
 	Op      string
 	Names   []string // of the bodies in the graph
 	Bodies  []*graph.Graph
-	Carried int // arguments that a round gives anew
+	Carried int // arguments that each round replaces
 }
 
 // Program is the name of body k as a program, in a graph of that name.

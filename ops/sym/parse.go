@@ -9,7 +9,7 @@ import (
 // This file reads size expressions as Int.String prints them: 2*s77 + 1,
 // (s0//4), Mod(s0, 4), Max(2, s0).
 
-// Parse reads all of text; symbol gives the size that a name stands for.
+// Parse reads all of text; symbol gives the size of a name.
 func Parse(text string, symbol func(name string) (Int, error)) (Int, error) {
 	p := &parser{s: text, symbol: symbol}
 	x, err := p.sum()

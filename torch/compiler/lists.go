@@ -8,7 +8,7 @@ import "tcdbg/torch/compiler/modes"
 // out: "debug" are eager and aot_eager, which PyTorch's list leaves out where it is not asked.
 func ListBackends(excludeTags ...string) []string { return modes.Backends(excludeTags...) }
 
-// ListModeOptions returns the options that a mode stands for. It panics for a mode that
+// ListModeOptions returns the options that a mode sets. It panics for a mode that
 // kw.Mode does not take.
 func ListModeOptions(mode string) map[string]any {
 	opts, err := modes.ModeOptions(mode)

@@ -12,7 +12,7 @@ import (
 // This file reads size expressions: sympy's srepr, Mul(Integer(4), Symbol('s0', integer=True)),
 // and its plain text, 4*s0.
 
-// readSize reads an expression; symbol gives the size that a name stands for.
+// readSize reads an expression; symbol gives the size of a name.
 func readSize(text string, symbol func(name string) (sym.Int, error)) (sym.Int, error) {
 	if !strings.Contains(text, "Symbol(") && !strings.Contains(text, "Integer(") {
 		if strings.Count(text, "(") > maxDepth {

@@ -36,7 +36,7 @@ type controlFlow struct {
 	spans    int             // objects of the trace before it
 	made     int             // calls of operators before it
 	operands []*graph.Node   // that a loop carries
-	params   []*graph.Node   // what stands for them in the function that is traced
+	params   []*graph.Node   // their placeholders in the function that is traced
 	reads    [][]*graph.Node // of each body, what it reads besides
 	bodies   []*graph.Graph
 	words    []string // what the bodies are called

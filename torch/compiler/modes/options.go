@@ -115,7 +115,7 @@ func ParseOptions(value any) (o Options, err error) {
 	return o, nil
 }
 
-// ModeOptions are the options that a mode stands for.
+// ModeOptions are the options that a mode sets.
 func ModeOptions(mode string) (map[string]any, error) {
 	switch mode {
 	case "", Default:
