@@ -257,8 +257,10 @@ func (c *compiler) weighed() string {
 
 func (c *compiler) fuse() (int, error) {
 	c.logSchedule()
-	c.groups = sched.Schedule(c.ir, sched.Options{Record: c.fusion, Decisions: c.opt.Decisions, Replaces: c.opt.Replaces,
-		MaxFusion: c.opt.MaxFusion, NoEpilogue: c.opt.NoEpilogueFusion})
+	c.groups = sched.Schedule(c.ir, sched.Options{
+		Record: c.fusion, Decisions: c.opt.Decisions, Replaces: c.opt.Replaces,
+		MaxFusion: c.opt.MaxFusion, NoEpilogue: c.opt.NoEpilogueFusion,
+	})
 	if err := sched.CheckOrder(c.groups); err != nil {
 		return 0, fmt.Errorf("inductor: %s: %w", c.graph.Name, err)
 	}

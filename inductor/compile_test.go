@@ -58,8 +58,10 @@ func (b *build) compile(t testing.TB, outs ...ops.Value) *Program {
 		args[i] = o
 	}
 	b.G.SetOutput(args)
-	p, err := Compile(b.G, Options{Machine: cpp.Machine{Lanes: 8, Cache: 8 << 20}, Cores: 2, Params: b.params, Replaces: b.replaces,
-		NoEpilogueFusion: b.noEpilogue})
+	p, err := Compile(b.G, Options{
+		Machine: cpp.Machine{Lanes: 8, Cache: 8 << 20}, Cores: 2, Params: b.params, Replaces: b.replaces,
+		NoEpilogueFusion: b.noEpilogue,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,8 @@ func set(change func(*compiler.Settings)) func() {
 	}{
 		{
 			"an error of the backend", `try(torch.Compile(f, kw.Backend(torch.BackendFunc(no))), 1)`,
-			[]string{"refused", "backend says no"}, 1,
+			[]string{"refused", "backend says no"},
+			1,
 		},
 		{
 			"suppressed", `defer set(func(s *compiler.Settings) { s.SuppressErrors = true })()

@@ -25,14 +25,18 @@ var flowRefusals = []struct{ name, body, ops, why string }{
 	y := x.Mul(2)
 	return compiler.Cond(x.Sum().Gt(0), func(a ...*torch.Tensor) *torch.Tensor { return a[0].Add_(1).Sin() },
 		func(a ...*torch.Tensor) *torch.Tensor { return a[0].Cos() }, y)`, "mul sum gt | add_ sin | cos", "writes to a tensor from outside of it: add_"},
-	{"a branch that returns its operand", `
+	{
+		"a branch that returns its operand", `
 	return compiler.Cond(x.Sum().Gt(0), func(a ...*torch.Tensor) *torch.Tensor { return a[0] },
 		func(a ...*torch.Tensor) *torch.Tensor { return a[0].Cos() }, x)`, "sum gt | cos",
-		"the true branch returns a tensor from outside of it, or a view of one: return a clone"},
-	{"a branch that returns a view", `
+		"the true branch returns a tensor from outside of it, or a view of one: return a clone",
+	},
+	{
+		"a branch that returns a view", `
 	return compiler.Cond(x.Sum().Gt(0), func(a ...*torch.Tensor) *torch.Tensor { return a[0].Neg() },
 		func(a ...*torch.Tensor) *torch.Tensor { return a[0].Reshape(3, 1).T().Reshape(-1) }, x)`, "sum gt | neg | reshape t reshape",
-		"the false branch returns a tensor from outside of it, or a view of one"},
+		"the false branch returns a tensor from outside of it, or a view of one",
+	},
 	{"a branch that prints", `
 	return compiler.Cond(x.Sum().Gt(0), func(a ...*torch.Tensor) *torch.Tensor { fmt.Println("yes"); return a[0].Sin() },
 		func(a ...*torch.Tensor) *torch.Tensor { return a[0].Cos() }, x)`, "sum gt | sin | cos", "call of fmt.Println"},
@@ -41,44 +45,60 @@ var flowRefusals = []struct{ name, body, ops, why string }{
 			if a[0].Mean().Gt(0).Bool() { return a[0].Sin() }
 			return a[0].Exp()
 		}, func(a ...*torch.Tensor) *torch.Tensor { return a[0].Cos() }, x)`, "sum gt | mean gt | sin | cos", "branch on the value of gt_1"},
-	{"branches of two shapes", `
+	{
+		"branches of two shapes", `
 	return compiler.Cond(x.Sum().Gt(0), func(a ...*torch.Tensor) *torch.Tensor { return a[0].Sum() },
 		func(a ...*torch.Tensor) *torch.Tensor { return a[0].Cos() }, x)`, "sum gt | sum | cos",
-		"the output of the true branch has dim 0, that of the false branch 1"},
-	{"branches of two types", `
+		"the output of the true branch has dim 0, that of the false branch 1",
+	},
+	{
+		"branches of two types", `
 	return compiler.Cond(x.Sum().Gt(0), func(a ...*torch.Tensor) *torch.Tensor { return a[0].Mul(2).To(torch.Float64) },
 		func(a ...*torch.Tensor) *torch.Tensor { return a[0].Cos() }, x)`, "sum gt | mul to | cos",
-		"the output of the true branch has dtype torch.float64, that of the false branch torch.float32"},
+		"the output of the true branch has dtype torch.float64, that of the false branch torch.float32",
+	},
 	{"a branch that draws numbers", `
 	return compiler.Cond(x.Sum().Gt(0), func(a ...*torch.Tensor) *torch.Tensor { return torch.RandLike(a[0]) },
 		func(a ...*torch.Tensor) *torch.Tensor { return a[0].Cos() }, x)`, "sum gt | rand_like | cos", "draws random numbers"},
-	{"a branch that is disabled", `
+	{
+		"a branch that is disabled", `
 	return compiler.Cond(x.Sum().Gt(0), alone, func(a ...*torch.Tensor) *torch.Tensor { return a[0].Cos() }, x)`, "sum gt | cos",
-		"marked not to be compiled"},
+		"marked not to be compiled",
+	},
 	{"a branch that returns nil", `
 	y := compiler.Cond(x.Sum().Lt(9), func(a ...*torch.Tensor) *torch.Tensor { return a[0].Sin() },
 		func(a ...*torch.Tensor) *torch.Tensor { return nil }, x)
 	return y.Mul(2)`, "sum lt | sin mul", "the false branch returns nil"},
-	{"a loop whose body passes on what it got", `
+	{
+		"a loop whose body passes on what it got", `
 	return compiler.WhileLoop(func(c ...*torch.Tensor) *torch.Tensor { return c[0].Lt(3) },
 		func(c ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{c[0].Add(1), c[1]} }, torch.NewTensor(0), x)[1].Neg()`,
-		"full | neg", "its body returns a tensor from outside of it, or a view of one: return a clone"},
-	{"a loop whose body returns one tensor twice", `
+		"full | neg", "its body returns a tensor from outside of it, or a view of one: return a clone",
+	},
+	{
+		"a loop whose body returns one tensor twice", `
 	return compiler.WhileLoop(func(c ...*torch.Tensor) *torch.Tensor { return c[0].Abs().Sum().Lt(30) },
 		func(c ...*torch.Tensor) []*torch.Tensor { y := c[0].Mul(2).Add(0.5); return []*torch.Tensor{y, y} }, x, x)[1].Neg()`,
-		"neg", "two tensors that its body returns share memory"},
-	{"a loop that grows what it carries", `
+		"neg", "two tensors that its body returns share memory",
+	},
+	{
+		"a loop that grows what it carries", `
 	return compiler.WhileLoop(func(c ...*torch.Tensor) *torch.Tensor { return c[0].Abs().Sum().Lt(30) },
 		func(c ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{torch.Cat([]*torch.Tensor{c[0], c[0].Exp()})} }, x)[0].Neg()`,
-		"neg | neg", "its body gets a tensor of shape [3] and returns one of [6]"},
-	{"a loop through which gradients would flow", `
+		"neg | neg", "its body gets a tensor of shape [3] and returns one of [6]",
+	},
+	{
+		"a loop through which gradients would flow", `
 	return compiler.WhileLoop(func(c ...*torch.Tensor) *torch.Tensor { return c[0].Abs().Sum().Lt(30) },
 		func(c ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{c[0].Mul(3).Add(weight)} }, x)[0].Detach().Neg()`,
-		"detach neg", "it reads a tensor that requires gradients"},
-	{"a loop whose body counts", `
+		"detach neg", "it reads a tensor that requires gradients",
+	},
+	{
+		"a loop whose body counts", `
 	return compiler.WhileLoop(func(c ...*torch.Tensor) *torch.Tensor { return c[0].Abs().Sum().Lt(30) },
 		func(c ...*torch.Tensor) []*torch.Tensor { count++; return []*torch.Tensor{c[0].Mul(2).Add(0.5)} }, x)[0].Neg()`,
-		"neg", "changes count, which is outside of it"},
+		"neg", "changes count, which is outside of it",
+	},
 }
 
 const flowProgram = `
