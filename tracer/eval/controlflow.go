@@ -244,7 +244,7 @@ func (fn *functions) takeBody(c *controlFlow, word string, results []*graph.Node
 	fn.forgetBody(c, nodes, own)
 }
 
-// isNumbered reports whether name is base with a number behind it.
+// isNumbered reports whether name is base followed by a number.
 func isNumbered(name, base string) bool {
 	rest, ok := strings.CutPrefix(name, base+"_")
 	return ok && strings.Trim(rest, "0123456789") == ""
