@@ -90,9 +90,10 @@ func (c *Compiled) serve(th *host.Thread, tu *replay.Turns) bool {
 			return true
 		}
 		mark = callMark{fc: fc, call: calls}
+		state := fc.entries.State()
 		entry, a := fc.findTimed(th.In, frames, calls)
 		if pass.Checking() {
-			fc.checkFound(th.In, frames, entry)
+			fc.checkFound(th.In, frames, entry, state)
 		}
 		hit, made := entry != nil, false
 		if hit {

@@ -175,7 +175,7 @@ var goBreakTexts = []goBreakText{
 			"says what is in the way.",
 	},
 	{
-		id: "loop-captured", code: breaks.DataDependentLoop, on: flowRefused(""),
+		id: "loop-captured", code: breaks.DataDependentLoop, on: loopRefused,
 		text: "A graph holds the loop where its functions change nothing outside of them and its body returns new tensors that are " +
 			"like what it got: the break says what is in the way.",
 	},
@@ -305,6 +305,11 @@ func flowRefused(end string) func(*explain.Break) bool {
 	return func(b *explain.Break) bool {
 		return strings.Contains(b.Context, breaks.NotWhole) && strings.HasSuffix(b.Context, end)
 	}
+}
+
+// loopRefused: a loop was to be captured, and could be if its functions were written otherwise.
+func loopRefused(b *explain.Break) bool {
+	return flowRefused("")(b) && !flowRefused(breaks.LoopGrad)(b)
 }
 
 // notCaptured: the call was to be captured, and what the reason holds stood in the way.

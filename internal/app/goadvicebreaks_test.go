@@ -399,15 +399,15 @@ func f(x *torch.Tensor) *torch.Tensor {
 	return compiler.WhileLoop(func(t ...*torch.Tensor) *torch.Tensor { return t[0].Sum().Lt(20) },
 		func(t ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{t[0].Mul(2)} }, x)[0].Sin()
 }
-func main() { fmt.Println(torch.Compile(f)(torch.Ones(3))) }`,
+func main() { fmt.Println(torch.Compile(f)(torch.Ones(3, kw.RequiresGrad(true))).Detach()) }`,
 		after: `
 func f(x *torch.Tensor) *torch.Tensor { return x.Mul(2) }
 func main() {
-	fast, x := torch.Compile(f), torch.Ones(3)
+	fast, x := torch.Compile(f), torch.Ones(3, kw.RequiresGrad(true))
 	for x.Sum().Lt(20).Bool() {
 		x = fast(x)
 	}
-	fmt.Println(x.Sin())
+	fmt.Println(x.Sin().Detach())
 }`,
 	},
 	{

@@ -86,6 +86,7 @@ const (
 const (
 	NotWhole   = " is not captured: " // after compiler.Cond or compiler.WhileLoop, with what is in the way
 	Aliased    = "from outside of it, or a view of one: return a clone"
+	LoopGrad   = "which no graph takes through a loop" // a tensor that requires gradients
 	SideEnds   = ", a side of which ends the program"
 	SideLeaves = ", a side of which leaves the loop"
 	SideMore   = ", the sides of which differ in more than tensors"

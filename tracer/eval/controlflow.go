@@ -475,7 +475,7 @@ func enterLoop(t *Trace, in *ssa.Call) bool {
 // backward pass has to go back only the data tells.
 func (tr flows) refuseLoopGradient(c *controlFlow, nodes []*graph.Node) {
 	if !tr.underNoGrad() && slices.ContainsFunc(nodes, tr.wantsGrad) {
-		c.refuse("it reads a tensor that requires gradients, which no graph takes through a loop")
+		c.refuse("it reads a tensor that requires gradients, %s", breaks.LoopGrad)
 	}
 }
 

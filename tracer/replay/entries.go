@@ -15,9 +15,13 @@ import (
 // Entries are the cache entries of one place, in the order in which they were made. Calls
 // may look for theirs while one is added.
 type Entries struct {
-	list  atomic.Pointer[[]*Entry]
-	index atomic.Pointer[index]
+	list   atomic.Pointer[[]*Entry]
+	index  atomic.Pointer[index]
+	change atomic.Int64 // grows as a change begins, and as it ends
 }
+
+// State is one number between two changes, and odd amid a change.
+func (es *Entries) State() int64 { return es.change.Load() }
 
 // List is all entries. It is not to be changed.
 func (es *Entries) List() []*Entry {
@@ -29,12 +33,16 @@ func (es *Entries) List() []*Entry {
 
 // Clear forgets all.
 func (es *Entries) Clear() {
+	es.change.Add(1)
+	defer es.change.Add(1)
 	es.list.Store(nil)
 	es.index.Store(nil)
 }
 
 // Add adds the newest entry. One at a time may be added.
 func (es *Entries) Add(e *Entry) {
+	es.change.Add(1)
+	defer es.change.Add(1)
 	list := append(es.List(), e) // no list that anybody holds reaches as far
 	es.list.Store(&list)
 	switch n := len(list); {
