@@ -3,6 +3,7 @@ package tracer
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -25,6 +26,7 @@ type frameCache struct {
 	name       string
 	parent     int
 	from       *logs.CompileID // the compile after whose break it was first entered
+	mu         sync.Mutex      // held while an entry is made
 	entries    replay.Entries
 	eager      atomic.Bool // the limit was reached, or nothing can be compiled here
 	suppressed atomic.Bool // it is eager because the backend failed
@@ -105,6 +107,10 @@ func (c *Compiled) cacheAt(frames []*host.Frame, last *replay.Entry) *frameCache
 	if fc := c.cache[key]; fc != nil {
 		return fc
 	}
+	if fc := c.alike.join(key, c.t.in, frames); fc != nil {
+		c.keep(key, fc, !resumed && !under)
+		return fc
+	}
 	fc := &frameCache{id: c.t.nextFrame(), parent: -1, made: c.made, dynamic: map[string]map[int]bool{}}
 	if c.t.cfg.Calls {
 		fc.track = &callTrack{}
@@ -121,12 +127,18 @@ func (c *Compiled) cacheAt(frames []*host.Frame, last *replay.Entry) *frameCache
 	if under {
 		fc.name += " under autocast to " + cast.Name()
 	}
-	c.cache[key] = fc
 	c.t.register(fc)
-	if !resumed && !under {
+	c.keep(key, fc, !resumed && !under)
+	c.alike.add(key, fc)
+	return fc
+}
+
+// keep has calls that are at a place use the entries of fc; c.mu is held.
+func (c *Compiled) keep(key string, fc *frameCache, first bool) {
+	c.cache[key] = fc
+	if first {
 		c.entry.Store(fc)
 	}
-	return fc
 }
 
 // resumesIn is where frames go on, as the program's author sees it: inside torch's

@@ -23,8 +23,8 @@ import (
 func (c *Compiled) compile(
 	th *host.Thread, fc *frameCache, frames []*host.Frame,
 ) (entry *replay.Entry, a *guard.Addresses, made bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	fc.mu.Lock()
+	defer fc.mu.Unlock()
 	if entry, a := fc.entries.Find(th.In, frames); entry != nil { // compiled while we waited
 		return entry, a, false
 	}

@@ -3,6 +3,7 @@ package tracer
 import (
 	"fmt"
 	"go/types"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"unsafe"
@@ -93,11 +94,12 @@ func (t *Tracer) compiledOf(cl *host.Closure, opts options, at logs.Pos) *Compil
 // function literal is one function whatever it captures: guards compare that, as PyTorch's
 // entries belong to a code object. A method value goes with its receiver.
 func (t *Tracer) compileKey(cl *host.Closure, opts options) (string, bool) {
-	if opts.backend != nil || opts.mode != modes.Default {
+	common, ok := sharedKey(cl.Fn, opts)
+	if !ok {
 		return "", false
 	}
 	var sb strings.Builder
-	fmt.Fprintf(&sb, "%p %+v", cl.Fn, opts)
+	sb.WriteString(common)
 	if cl.Fn.Parent() != nil {
 		return sb.String(), true
 	}
@@ -108,6 +110,12 @@ func (t *Tracer) compileKey(cl *host.Closure, opts options) (string, bool) {
 		fmt.Fprintf(&sb, " %p", *(*unsafe.Pointer)(cl.Free[i]))
 	}
 	return sb.String(), true
+}
+
+// sharedKey identifies the code of a function and options; false where what a call of Compile
+// makes is for itself.
+func sharedKey(fn *ssa.Function, opts options) (string, bool) {
+	return fmt.Sprintf("%p %+v", fn, opts), opts.backend == nil && opts.mode == modes.Default
 }
 
 // aloneKey identifies a function that a line gives to Compile, where each call compiles it
@@ -137,7 +145,7 @@ func (t *Tracer) aloneKey(cl *host.Closure, opts options, at logs.Pos) string {
 }
 
 func (t *Tracer) newCompiled(fn *ssa.Function, opts options) *Compiled {
-	c := &Compiled{t: t, fn: fn, opts: opts, made: new(atomic.Int64), cache: map[string]*frameCache{}}
+	c := &Compiled{t: t, fn: fn, opts: opts, made: new(atomic.Int64), cache: map[string]*frameCache{}, alike: t.familyOf(fn, opts)}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.compiled = append(t.compiled, c)
@@ -219,18 +227,30 @@ func (t *Tracer) assumeConstantIntrinsic(th *host.Thread, call *host.Frame, args
 // resetIntrinsic is compiler.Reset: it forgets all entries.
 func (t *Tracer) resetIntrinsic(*host.Thread, *host.Frame, []unsafe.Pointer, unsafe.Pointer) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
+	all := slices.Clone(t.compiled)
+	t.mu.Unlock()
 	t.resets.Add(1)
-	for _, c := range t.compiled {
-		c.mu.Lock()
-		for _, fc := range c.cache {
-			fc.entries.Clear()
-			fc.reset.Store(true)
-		}
-		c.cache = map[string]*frameCache{}
-		c.entry.Store(nil)
-		c.mu.Unlock()
+	t.alike.Range(func(_, v any) bool {
+		v.(*family).forget()
+		return true
+	})
+	for _, c := range all {
+		c.forget()
 	}
+}
+
+// forget drops all entries.
+func (c *Compiled) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, fc := range c.cache {
+		fc.mu.Lock()
+		fc.entries.Clear()
+		fc.mu.Unlock()
+		fc.reset.Store(true)
+	}
+	c.cache = map[string]*frameCache{}
+	c.entry.Store(nil)
 }
 
 // resultType is the type F of a call of a generic marker F -> F.

@@ -37,6 +37,8 @@ type Compiled struct {
 	made   *atomic.Int64 // calls of torch.Compile that gave this function
 	madeAt logs.Pos      // the first of them
 
+	alike *family // nil: what it compiles is for itself
+
 	mu    sync.Mutex
 	cache map[string]*frameCache // by the places of the region's frames
 	entry atomic.Pointer[frameCache]

@@ -78,6 +78,7 @@ type Tracer struct {
 	callees sync.Map     // calleeKey -> *Compiled: frames of their own
 	same    sync.Map     // key of compileKey -> *Compiled
 	alone   sync.Map     // key of aloneKey -> *atomic.Int64
+	alike   sync.Map     // key of familyKey -> *family
 
 	named    names        // of tensors that collect gradients, in a trial
 	watched  sync.Map     // *host.Thread -> true: it is in a call that Config.Called gets

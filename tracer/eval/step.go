@@ -382,7 +382,7 @@ func (tr *Trace) makeClosure(in *ssa.MakeClosure) {
 	}
 	tr.exec()
 	if c := tr.In.ClosureOf(tr.shadowAddr(in)); c != nil {
-		tr.clos[c] = &madeClosure{fn: in.Fn.(*ssa.Function), tracked: tracked}
+		tr.clos[c] = &madeClosure{fn: c.Fn, tracked: tracked}
 	}
 	tr.set(in, nil)
 }

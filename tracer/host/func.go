@@ -74,8 +74,19 @@ func (in *Interp) funcValue(fn *ssa.Function) unsafe.Pointer {
 	return got.(unsafe.Pointer)
 }
 
+// oneMethodValue is the function that all method values of a method have: in SSA each place
+// that takes one has its own, and what is compiled at one place would not serve the others.
+func oneMethodValue(in *Interp, fn *ssa.Function) *ssa.Function {
+	method, _ := fn.Object().(*types.Func)
+	if fn.Synthetic == "" || fn.Parent() != nil || method == nil || len(fn.TypeArgs()) > 0 || len(fn.FreeVars) != 1 {
+		return fn
+	}
+	one, _ := in.methods.LoadOrStore(method, fn)
+	return one.(*ssa.Function)
+}
+
 func (b *builder) makeClosure(in *ssa.MakeClosure) op {
-	fn, d, host := in.Fn.(*ssa.Function), b.dst(in), b.in
+	fn, d, host := oneMethodValue(b.in, in.Fn.(*ssa.Function)), b.dst(in), b.in
 	template := template(b.in, fn.Signature)
 	binds := b.refs(in.Bindings)
 	infos := make([]*typeInfo, len(binds))

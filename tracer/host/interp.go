@@ -56,6 +56,7 @@ type Interp struct {
 	nextCode   atomic.Int32
 	bound      sync.Map // *ssa.Function to *boundFunc
 	funcs      sync.Map // *ssa.Function to the word of its func value
+	methods    sync.Map // *types.Func to the *ssa.Function of its method values
 	templates  sync.Map // reflect.Type to *makeFunc
 	globals    sync.Map // *ssa.Global to unsafe.Pointer
 	pkgs       sync.Map // import path to *rt.Pkg, nil when not bound
