@@ -266,12 +266,16 @@ func firstLines(text string, n int) string {
 
 // openCache opens the cache that the configuration names, else the user's.
 func (s *Set) openCache() (*codecache.Cache, error) {
-	dir := s.cfg.CacheDir
-	if dir == "" {
-		var err error
-		if dir, err = codecache.DefaultDir(); err != nil {
-			return nil, err
-		}
+	dir, err := s.cacheDir()
+	if err != nil {
+		return nil, err
 	}
 	return codecache.Open(dir, 0, s.warnOnce)
+}
+
+func (s *Set) cacheDir() (string, error) {
+	if s.cfg.CacheDir != "" {
+		return s.cfg.CacheDir, nil
+	}
+	return codecache.DefaultDir()
 }

@@ -26,8 +26,9 @@ type Cache struct {
 	limit int64
 	warn  func(format string, args ...any)
 
-	mu    sync.Mutex
-	bytes int64 // of all entries, as far as this process knows; -1: not counted yet
+	mu     sync.Mutex
+	bytes  int64           // of all entries, as far as this process knows; -1: not counted yet
+	loaded map[string]bool // names of the entries that were loaded through it
 }
 
 // DefaultLimit is how many bytes a cache holds before those go that were not used for the
@@ -45,7 +46,7 @@ func Open(dir string, limit int64, warn func(format string, args ...any)) (*Cach
 	if limit == 0 {
 		limit = DefaultLimit
 	}
-	c := &Cache{dir: dir, root: root, limit: limit, warn: warn, bytes: -1}
+	c := &Cache{dir: dir, root: root, limit: limit, warn: warn, bytes: -1, loaded: map[string]bool{}}
 	c.sweep()
 	return c, nil
 }
@@ -95,6 +96,13 @@ func (c *Cache) Dir() string { return c.dir }
 func (c *Cache) Load(r Request) (hit bool, err error) {
 	sum := r.made()
 	name := entryName(r.Kind, sum)
+	defer func() {
+		if err == nil {
+			c.mu.Lock()
+			c.loaded[name] = true
+			c.mu.Unlock()
+		}
+	}()
 	if hit, err := c.loadEntry(name, sum, r.Load); hit || err != nil {
 		return hit, err
 	}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -38,8 +39,7 @@ func List(dir string) ([]Info, error) {
 	defer func() { _ = root.Close() }()
 	var out []Info
 	for _, f := range (&Cache{root: root}).files() {
-		kind, _, _ := strings.Cut(f.Name(), "-")
-		out = append(out, Info{f.Name(), kind, f.Size(), f.ModTime()})
+		out = append(out, infoOf(f))
 	}
 	slices.SortFunc(out, func(a, b Info) int {
 		if d := b.Used.Compare(a.Used); d != 0 {
@@ -94,7 +94,36 @@ func Export(dir, machine string, w io.Writer) (out []Info, skipped int, err erro
 		return nil, 0, err
 	}
 	defer func() { _ = root.Close() }()
-	c := &Cache{dir: dir, root: root}
+	return (&Cache{dir: dir, root: root}).export(entries, machine, w)
+}
+
+// ExportLoaded writes the entries that were loaded through c and are still there and whole, as Export
+// does; nothing where there are none.
+func (c *Cache) ExportLoaded(machine string, w io.Writer) ([]Info, error) {
+	c.mu.Lock()
+	names := slices.Sorted(maps.Keys(c.loaded))
+	c.mu.Unlock()
+	var entries []Info
+	for _, name := range names {
+		if st, err := c.root.Lstat(name); err == nil {
+			entries = append(entries, infoOf(st))
+		}
+	}
+	if len(entries) == 0 {
+		return nil, nil
+	}
+	out, _, err := c.export(entries, machine, w)
+	return out, err
+}
+
+// infoOf is an entry by its file.
+func infoOf(st fs.FileInfo) Info {
+	kind, _, _ := strings.Cut(st.Name(), "-")
+	return Info{st.Name(), kind, st.Size(), st.ModTime()}
+}
+
+// export writes those of some entries that are whole.
+func (c *Cache) export(entries []Info, machine string, w io.Writer) (out []Info, skipped int, err error) {
 	z := zip.NewWriter(w)
 	head, err := json.Marshal(manifest{formatVersion, machine})
 	if err != nil {
@@ -156,33 +185,33 @@ func (c *Cache) madeOf(name string) (sum [32]byte, err error) {
 var ErrOtherMachine = errors.New("its code is for another compiler or processor")
 
 // Import adds the entries of an archive of size bytes to the cache in dir, which it makes. Nothing is added
-// unless all of it is as Export writes it; entries that are there stay. have are those.
-func Import(dir, machine string, r io.ReaderAt, size int64) (added []Info, have int, err error) {
+// unless all of it is as Export writes it; entries that are there stay. there are those.
+func Import(dir, machine string, r io.ReaderAt, size int64) (added, there []Info, err error) {
 	z, err := zip.NewReader(r, size)
 	if err != nil {
-		return nil, 0, fmt.Errorf("it is no archive of tcdbg cache export: %w", err)
+		return nil, nil, fmt.Errorf("it is no archive of tcdbg cache export: %w", err)
 	}
 	contents, err := unpack(z, machine)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 	c, err := Open(dir, 0, func(string, ...any) {})
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 	defer c.Close()
 	for i, f := range z.File[1:] {
-		if _, err := c.root.Lstat(f.Name); err == nil {
-			have++
+		if st, err := c.root.Lstat(f.Name); err == nil {
+			there = append(there, infoOf(st))
 			continue
 		}
 		if err := c.adopt(f.Name, contents[i]); err != nil {
-			return added, have, err
+			return added, there, err
 		}
 		kind, _, _ := strings.Cut(f.Name, "-")
 		added = append(added, Info{f.Name, kind, int64(len(contents[i])), time.Now()})
 	}
-	return added, have, nil
+	return added, there, nil
 }
 
 // unpack reads all entries of an archive and checks each.

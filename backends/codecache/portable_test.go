@@ -40,14 +40,15 @@ func TestCacheTravels(t *testing.T) {
 	archive, _ := exported(t, "m", false)
 	dir := filepath.Join(t.TempDir(), "cache")
 	added, have, err := Import(dir, "m", bytes.NewReader(archive), int64(len(archive)))
-	if err != nil || len(added) != 2 || have != 0 {
-		t.Fatalf("%d added, %d there, %v", len(added), have, err)
+	if err != nil || len(added) != 2 || len(have) != 0 {
+		t.Fatalf("%d added, %d there, %v", len(added), len(have), err)
 	}
 	c := open(t, dir, 0)
 	c.want("a", true)
 	c.want("b", true)
-	if added, have, err := Import(dir, "m", bytes.NewReader(archive), int64(len(archive))); err != nil || len(added) != 0 || have != 2 {
-		t.Errorf("again: %d added, %d there, %v", len(added), have, err)
+	added, have, err = Import(dir, "m", bytes.NewReader(archive), int64(len(archive)))
+	if err != nil || len(added) != 0 || len(have) != 2 {
+		t.Errorf("again: %d added, %d there, %v", len(added), len(have), err)
 	}
 	list, err := List(dir)
 	if err != nil || len(list) != 2 || list[0].Kind != "graph" {

@@ -18,6 +18,7 @@ import (
 	"tcdbg/internal/app/past"
 	"tcdbg/logs"
 	"tcdbg/logs/ctl"
+	"tcdbg/torch/compiler/artifacts"
 	"tcdbg/tracer"
 	"tcdbg/tracer/eval"
 	"tcdbg/tracer/host"
@@ -175,6 +176,7 @@ func runProgram(cfg EngineConfig, sink logs.Sink, steps eval.StepLog) host.Exit 
 	}
 	defer trial.end(false)
 	set := backends.NewSet(bc)
+	defer artifacts.Use(set)()
 	var stops *stop.Debugger
 	if cfg.Control != nil {
 		sc := stop.Config{Prog: prog, Sink: sink, PID: os.Getpid(), Paused: cfg.Options.Pause, Operator: tracer.IsOperator}

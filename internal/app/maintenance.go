@@ -323,7 +323,7 @@ func importCache(s *session, path string) error {
 	case err != nil:
 		return failf(ExitUsage, "%s is not imported: %s", shown(path), shown(err.Error()))
 	}
-	_, err = fmt.Fprintf(s.Stdout, "added %s, %s; %s there already\n", entriesOf(added), sizeOf(added), wereThere(have))
+	_, err = fmt.Fprintf(s.Stdout, "added %s, %s; %s there already\n", entriesOf(added), sizeOf(added), wereThere(len(have)))
 	return err
 }
 

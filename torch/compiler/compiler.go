@@ -2,7 +2,7 @@
 // The bodies are what `go run` should do, which is mostly nothing; the engine
 // replaces the functions while it interprets a program.
 //
-// It imports torch, torch/kw and torch/compiler/modes only. Open this file first.
+// It imports torch, torch/kw, torch/compiler/artifacts and torch/compiler/modes only. Open this file first.
 package compiler
 
 import (

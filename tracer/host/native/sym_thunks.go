@@ -32,6 +32,14 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			f()
 		}
+	case func() ([]byte, *p_tcdbg_torch_compiler.CacheInfo):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			t := (*struct {
+				r0 []byte
+				r1 *p_tcdbg_torch_compiler.CacheInfo
+			})(r)
+			t.r0, t.r1 = f()
+		}
 	case func() (p_tcdbg_torch.DType, bool):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			t := (*struct {
@@ -1279,6 +1287,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*p_tcdbg_torch.Traffic)(r) = f(*(**p_tcdbg_torch.Traffic)(a[0]), *(*p_tcdbg_torch.Traffic)(a[1]))
 		}
+	case func(*p_tcdbg_torch_compiler.CacheInfo, string) []string:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*[]string)(r) = f(*(**p_tcdbg_torch_compiler.CacheInfo)(a[0]), *(*string)(a[1]))
+		}
 	case func(*p_time.Duration) float64:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*float64)(r) = f(*(**p_time.Duration)(a[0]))
@@ -1648,6 +1660,10 @@ func Thunk(f any) rt.Thunk {
 	case func([]byte) *p_bytes.Reader:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_bytes.Reader)(r) = f(*(*[]byte)(a[0]))
+		}
+	case func([]byte) *p_tcdbg_torch_compiler.CacheInfo:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch_compiler.CacheInfo)(r) = f(*(*[]byte)(a[0]))
 		}
 	case func([]byte) [][]byte:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
