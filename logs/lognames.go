@@ -56,7 +56,7 @@ var logTable = []logName{
 	{"trace_source", "dynamo", false, "each line as it is traced"},
 	{"trace_call", "dynamo", false, ""},
 	{"trace_bytecode", "dynamo", false, "each instruction as it is traced, with the symbolic stack"},
-	{"bytecode", "dynamo", true, ""},
+	{"bytecode", "dynamo", true, "SSA of every compiled function, and what its entry does in its place"},
 	{"not_implemented", "", false, ""},
 	{"aot_graphs", "aot", false, "forward and backward graphs after partition"},
 	{"aot_joint_graph", "aot", false, "joint graph before partition"},

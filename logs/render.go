@@ -83,6 +83,8 @@ var printers = map[string]func(r *Renderer, o Out){
 	"tcdbg_provenance":          (*Renderer).kernels,
 	"tcdbg_trace_step":          (*Renderer).step,
 	"create_symbol":             (*Renderer).symbol,
+	"tcdbg_ssa":                 text("bytecode", "ORIGINAL SSA"),
+	"tcdbg_entry":               text("bytecode", "MODIFIED SSA"),
 }
 
 // lowered prints the graph that Inductor makes loops of: the passes on graphs are done.

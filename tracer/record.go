@@ -3,6 +3,7 @@ package tracer
 import (
 	"encoding/json"
 	"fmt"
+	"go/types"
 	"path/filepath"
 	"strings"
 	"time"
@@ -272,7 +273,28 @@ func (r *recorder) done(c *Compiled, tr *eval.Trace, entry *replay.Entry) {
 		opNames = entry.Graph.OpNames()
 	}
 	c.account.note(opNames, nil, list, time.Since(r.begun))
+	r.bytecode(tr, entry)
 	r.metrics(tr, entry, "", "")
+}
+
+// bytecode writes the code of the frames, and what each hit of the entry does in its place.
+func (r *recorder) bytecode(tr *eval.Trace, entry *replay.Entry) {
+	if !r.t.cfg.Bytecode {
+		return
+	}
+	head := fmt.Sprintf("%s %s line %d\n", r.fc.name, r.at.File, r.at.Line)
+	var b strings.Builder
+	b.WriteString(head)
+	for _, f := range tr.Frames {
+		replay.WriteCode(&b, f.Code, f.PC)
+		if m, ok := f.Code.Fn.Object().(*types.Func); ok && f.Code.Fn.Synthetic != "" { // a method value calls the method
+			if fn := r.t.prog.FuncValue(m); fn != nil && fn != f.Code.Fn && f.PC == 0 && len(fn.Blocks) > 0 {
+				replay.WriteCode(&b, r.t.in.Code(fn), 0)
+			}
+		}
+	}
+	r.t.sink.Emit(logs.Text(r.id, "tcdbg_ssa", b.String()))
+	r.t.sink.Emit(logs.Text(r.id, "tcdbg_entry", head+entry.Text(r.t.in)))
 }
 
 func (r *recorder) metrics(tr *eval.Trace, entry *replay.Entry, failType, failReason string) {

@@ -33,6 +33,8 @@ type Config struct {
 	Note func(text string)
 	// Steps is how finely traces are logged, step by step.
 	Steps eval.StepLog
+	// Bytecode has the SSA of each traced frame recorded, and what its entry does in its place.
+	Bytecode bool
 	// RecordSteps has the steps of each trace recorded.
 	RecordSteps bool
 	// Calls has every call of a compiled function recorded; CallsMissing is what the trace

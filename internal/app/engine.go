@@ -122,7 +122,7 @@ func runEngine(cfg EngineConfig) int {
 		Tcdbg: Version, Program: programName(cfg.Paths), Args: cfg.Args,
 		Go: runtime.Version(), CPU: cpuName(), PID: os.Getpid(),
 	}))
-	exit := runProgram(cfg, sink, stepsOf(set))
+	exit := runProgram(cfg, sink, set)
 	head, _, _ := strings.Cut(exit.Panic, "\n")
 	sink.Emit(logs.Artifact(logs.NoCompile, logs.State{State: "exited", Code: exit.Code, Text: head, Peak: largestMemory()}))
 	if err := trace.Close(); err != nil {
@@ -151,7 +151,7 @@ func stepsOf(set logs.LogSet) eval.StepLog {
 }
 
 // runProgram loads the program and runs it in the host, under the tracer.
-func runProgram(cfg EngineConfig, sink logs.Sink, steps eval.StepLog) host.Exit {
+func runProgram(cfg EngineConfig, sink logs.Sink, on logs.LogSet) host.Exit {
 	overlay, err := cfg.overlay()
 	var prog *host.Program
 	if err == nil {
@@ -186,7 +186,8 @@ func runProgram(cfg EngineConfig, sink logs.Sink, steps eval.StepLog) host.Exit 
 		stops.Install(&hc)
 	}
 	tc := tracer.Config{
-		Sink: sink, Backend: set.Get, DefaultBackend: os.Getenv("TCDBG_BACKEND"), Stops: stops, Steps: steps,
+		Sink: sink, Backend: set.Get, DefaultBackend: os.Getenv("TCDBG_BACKEND"), Stops: stops,
+		Steps: stepsOf(on), Bytecode: on["bytecode"],
 		KernelTimes: set.KernelTimes, Note: set.Note,
 	}
 	tc.Calls, tc.CallsMissing = recordsCalls(cfg)
