@@ -62,6 +62,7 @@ var layers = []layer{
 	{1, "torch/compiler", "torch torch/kw torch/compiler/artifacts torch/compiler/modes"},
 	{1, "torch/nn/...", sourceMay},
 	{1, "torch/autograd/...", sourceMay},
+	{1, "torch/utils/...", "torch"},
 	{1, "torch/optim/...", sourceMay},
 	{1, "torch/models/...", sourceMay},
 	{1, "torch/data/...", sourceMay},

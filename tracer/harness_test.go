@@ -162,7 +162,9 @@ func runStepped(prog *host.Program, backend Backend, steps eval.StepLog) *outcom
 	cfg := host.Config{Stdout: &out, Stderr: &errs, Args: []string{"model"}}
 	var tr *Tracer
 	if backend != nil {
-		tr = New(prog, Config{Sink: o.log, Steps: steps, Calls: true, RecordSteps: true, Bytecode: true, Backend: func(name string) (Backend, error) {
+		tr = New(prog, Config{Sink: o.log, Steps: steps, Calls: true, RecordSteps: true, Bytecode: true, Backend: func(name string) (
+			Backend, error,
+		) {
 			return backend, modes.CheckBackend(name)
 		}})
 		tr.Install(&cfg)
