@@ -137,7 +137,7 @@ func (r *Report) Repeats() []Repeat {
 	var out []Repeat
 	at := map[function]int{}
 	for _, fr := range r.Roots() {
-		if fr.Name == "" || fr.Pos.File == "" || len(fr.Compiles) == 0 {
+		if fr.Name == "" || fr.Pos.File == "" || len(fr.Compiles) == 0 || fr.Again {
 			continue
 		}
 		key := function{fr.ID.Rank, fr.ID.Epoch, fr.Name, fr.Pos.File, fr.Pos.Line, fr.Pos.Col}

@@ -135,6 +135,7 @@ type Frame struct {
 	From     *logs.CompileID
 	Static   bool     // kw.Dynamic(false): each size has an entry of its own
 	Captured []string // variables that a function literal captures
+	Again    bool     // compiler.Reset took the entries that its function had
 	MadeAt   logs.Pos // the first torch.Compile that gave the function
 	Made     int64    // how many gave it, 0: unknown
 	Resumes  []*Frame

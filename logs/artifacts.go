@@ -62,6 +62,8 @@ type FrameInfo struct {
 	Made *Pos `json:"made,omitempty"`
 	// Captured names the variables that a function literal captures.
 	Captured []string `json:"captured,omitempty"`
+	// Again: compiler.Reset took the entries that it had.
+	Again bool `json:"again,omitempty"`
 }
 
 func (FrameInfo) ArtifactName() (string, int) { return "tcdbg_frame", 1 }

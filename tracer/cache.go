@@ -37,6 +37,7 @@ type frameCache struct {
 	away       timed                   // from a break to the next graph, after a hit
 	left       atomic.Int64            // operators that ran outside of graphs in one call, at most
 	dynamic    map[string]map[int]bool // dimensions seen to change, by source; under mu
+	again      bool                    // compiler.Reset took one away whose place it has
 	reset      atomic.Bool             // compiler.Reset took it away
 	made       *atomic.Int64           // calls of torch.Compile that gave its function
 	written    logs.FrameCalls         // what the trace holds of it; under Tracer.mu
@@ -111,7 +112,7 @@ func (c *Compiled) cacheAt(frames []*host.Frame, last *replay.Entry) *frameCache
 		c.keep(key, fc, !resumed && !under)
 		return fc
 	}
-	fc := &frameCache{id: c.t.nextFrame(), parent: -1, made: c.made, dynamic: map[string]map[int]bool{}}
+	fc := &frameCache{id: c.t.nextFrame(), parent: -1, made: c.made, dynamic: map[string]map[int]bool{}, again: c.taken[key]}
 	if c.t.cfg.Calls {
 		fc.track = &callTrack{}
 	}

@@ -4,8 +4,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"tcdbg/logs"
 )
 
 // This file tests what torch.Compile takes and refuses.
@@ -358,5 +361,22 @@ func main() {
 		if !strings.Contains(got.stdout, want) {
 			t.Errorf("no %q in\n%s", want, got.stdout)
 		}
+	}
+}
+
+// TestResetIsNoOtherCompile: what is compiled anew after compiler.Reset says so.
+func TestResetIsNoOtherCompile(t *testing.T) {
+	got := both(t, `
+func f(x *torch.Tensor) *torch.Tensor { return x.Sin() }
+func main() {
+	g := torch.Compile(f)
+	for range 2 { fmt.Println(g(torch.Ones(2))); compiler.Reset() }
+}`)
+	var again []bool
+	for _, info := range artifacts[logs.FrameInfo](got.log) {
+		again = append(again, info.Again)
+	}
+	if !slices.Equal(again, []bool{false, true}) {
+		t.Errorf("again: %v", again)
 	}
 }

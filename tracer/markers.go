@@ -243,7 +243,11 @@ func (t *Tracer) resetIntrinsic(*host.Thread, *host.Frame, []unsafe.Pointer, uns
 func (c *Compiled) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, fc := range c.cache {
+	for key, fc := range c.cache {
+		if c.taken == nil {
+			c.taken = map[string]bool{}
+		}
+		c.taken[key] = true
 		fc.mu.Lock()
 		fc.entries.Clear()
 		fc.mu.Unlock()

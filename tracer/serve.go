@@ -41,6 +41,7 @@ type Compiled struct {
 
 	mu    sync.Mutex
 	cache map[string]*frameCache // by the places of the region's frames
+	taken map[string]bool        // places whose entries compiler.Reset took
 	entry atomic.Pointer[frameCache]
 }
 

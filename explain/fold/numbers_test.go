@@ -124,6 +124,8 @@ func TestRepeatsAreNoRecompiles(t *testing.T) {
 		fr.Compiles = []*explain.Compile{{ID: fr.ID, Frame: fr, Status: explain.Compiled}}
 		r.Frames = append(r.Frames, fr)
 	}
+	again := &explain.Frame{Name: "step", Pos: posAt("/w/model.go", 5), Again: true, Compiles: []*explain.Compile{{}}} // after a reset
+	r.Frames = append(r.Frames, again)
 	other := &explain.Frame{Name: "other", Pos: posAt("/w/model.go", 9), Compiles: []*explain.Compile{{}}}
 	r.Frames = append(r.Frames, other)
 	if got := r.Repeats(); len(got) != 1 || got[0].Times != 5 || got[0].Frame.Name != "step" {

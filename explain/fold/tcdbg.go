@@ -52,7 +52,7 @@ func tcdbgFrame(f *Fold, r *logs.Record) {
 		return
 	}
 	fr := f.frameOf(r)
-	fr.Name, fr.Pos, fr.From, fr.Static = f.intern(v.Name), f.pos(v.Pos), v.From, v.Static
+	fr.Name, fr.Pos, fr.From, fr.Static, fr.Again = f.intern(v.Name), f.pos(v.Pos), v.From, v.Static, v.Again
 	fr.Captured = f.interned(v.Captured)
 	if v.Made != nil {
 		fr.MadeAt = f.pos(*v.Made)
