@@ -43,7 +43,9 @@ func (t *Tracer) begin(c *Compiled, tr *eval.Trace, fc *frameCache, id logs.Comp
 		Kind: "dynamo_start", ID: id, Place: logs.Here(),
 		Meta: map[string]any{"stack": t.sink.Stack(frames(r.stack))},
 	})
-	info := logs.FrameInfo{Name: fc.name, Pos: r.at, Parent: fc.parent, From: fc.from, Static: c.opts.dynamic == dynamicNever, Again: fc.again}
+	info := logs.FrameInfo{
+		Name: fc.name, Pos: r.at, Parent: fc.parent, From: fc.from, Static: c.opts.dynamic == dynamicNever, Again: fc.again,
+	}
 	if c.madeAt.File != "" {
 		info.Made = &c.madeAt
 	}
