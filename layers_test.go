@@ -63,6 +63,8 @@ var layers = []layer{
 	{1, "torch/nn/...", sourceMay},
 	{1, "torch/autograd/...", sourceMay},
 	{1, "torch/utils/...", "torch"},
+	{1, "torch/jit", "torch"},
+	{1, "torch/fx", "torch"},
 	{1, "torch/optim/...", sourceMay},
 	{1, "torch/models/...", sourceMay},
 	{1, "torch/data/...", sourceMay},

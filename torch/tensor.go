@@ -165,6 +165,7 @@ func (t *Tensor) ItemInt() int {
 
 // Bool is Python's truth value of a tensor with one element.
 func (t *Tensor) Bool() bool {
+	read(t)
 	switch n := t.Numel(); {
 	case n == 0:
 		refusal.Fail("__bool__", "RuntimeError", "Boolean value of Tensor with no values is ambiguous")
@@ -175,6 +176,7 @@ func (t *Tensor) Bool() bool {
 }
 
 func checkOne(t *Tensor) {
+	read(t)
 	if n := t.Numel(); n != 1 {
 		refusal.Fail("item", "RuntimeError", "a Tensor with %d elements cannot be converted to Scalar", n)
 	}

@@ -128,6 +128,7 @@ func (t *Tracer) Install(cfg *host.Config) {
 	cfg.Intrinsics["tcdbg/torch/compiler.Disable"] = t.disableIntrinsic
 	cfg.Intrinsics["tcdbg/torch/compiler.AssumeConstantResult"] = t.assumeConstantIntrinsic
 	cfg.Intrinsics["tcdbg/torch/compiler.Reset"] = t.resetIntrinsic
+	cfg.Intrinsics["tcdbg/torch.Scripted"] = t.scriptedIntrinsic
 	cfg.Compiled = t.onCall
 	cfg.Counted = func(name string) bool { return eval.IsOperator(t.bindings, name) }
 }

@@ -16,6 +16,9 @@ import (
 // than the runtime's structure has.
 const searched = 256
 
+// ID is the number of the calling goroutine.
+func ID() uint64 { return id() }
+
 // id is the number of the calling goroutine.
 func id() uint64 {
 	if at := idPlace(); at >= 0 {
