@@ -82,6 +82,7 @@ var layers = []layer{
 	{1, "internal/test/traces", "logs"},
 	{1, "internal/pyhook", ""},
 	{2, "graph/...", "ops ops/sym torch logs/... graph/..."},
+	{2, "graph/fxtext", "ops ops/sym torch/export graph graph/exported logs/fx"},
 	{2, "graph/exported", "ops ops/sym torch torch/export graph"},
 	{2, "tracer/host/...", "torch torch/kw torch/compiler ops logs tracer/host/..."},
 	{2, "tracer/host/native", "torch torch/kw torch/compiler torch/export ops ops/sym tracer/host/..."},

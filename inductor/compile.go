@@ -329,6 +329,7 @@ func (c *compiler) provenance() {
 			n := p.Groups[i].Items[0].Node
 			entry.Extern, entry.Reason = true, string(n.Ext.Reason)
 			entry.Ops = opNames(n.Origins)
+			c.out.Computes = append(c.out.Computes, nodeNames(n.Origins))
 			if n.Ext.Flow != nil {
 				c.placeFlow(&entry, n)
 			}
@@ -336,9 +337,18 @@ func (c *compiler) provenance() {
 			part := &c.module.Parts[i]
 			entry.Ops, entry.Bytes, entry.FLOPs = opNames(k.Origins()), k.Traffic(), k.FLOPs()
 			entry.From, entry.To, entry.Lines = part.From, part.To, part.Lines
+			c.out.Computes = append(c.out.Computes, nodeNames(k.Origins()))
 		}
 		c.out.Provenance.Kernels = append(c.out.Provenance.Kernels, entry)
 	}
+}
+
+func nodeNames(os []ir.Origin) []string {
+	out := make([]string, len(os))
+	for i, o := range os {
+		out[i] = o.Node
+	}
+	return out
 }
 
 func opNames(os []ir.Origin) []string {

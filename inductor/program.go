@@ -30,6 +30,8 @@ type Program struct {
 	// IR is the lowered graph before fusion, as text.
 	IR         string
 	Provenance logs.Provenance
+	// Computes are the nodes of the graph that each kernel of Provenance computes.
+	Computes [][]string
 	// Bodies are the programs of control flow, by the name of the step that runs them; Graph
 	// is the graph of such a program.
 	Bodies  map[string][]*Program

@@ -29,7 +29,7 @@ func Build(p *torch.ExportedProgram, name string, inputs []torch.Value, sizes ma
 		}
 		vals[i] = v
 	}
-	out, err := prog.Walk(&maker{g: g, b: &graph.Builder{G: g}}, vals, symbol)
+	out, err := prog.Walk(NewMaker(g), vals, symbol)
 	if err != nil {
 		return nil, err
 	}
@@ -85,15 +85,21 @@ func input(
 	return n, nil
 }
 
-// maker writes the calls of a program into a graph.
-type maker struct {
+// Maker writes the calls of a program into a graph.
+type Maker struct {
+	// Stack gives the lines of a call.
+	Stack func(n *export.Node) []graph.Frame
+
 	g *graph.Graph
 	b *graph.Builder
 }
 
+// NewMaker makes calls at the end of g.
+func NewMaker(g *graph.Graph) *Maker { return &Maker{Stack: Stack, g: g, b: &graph.Builder{G: g}} }
+
 // Call implements export.Maker.
-func (m *maker) Call(n *export.Node, row *ops.Op, args []ops.Arg) ([]ops.Value, error) {
-	m.b.Stack = stack(n)
+func (m *Maker) Call(n *export.Node, row *ops.Op, args []ops.Arg) ([]ops.Value, error) {
+	m.b.Stack = m.Stack(n)
 	node, err := m.b.Call(row, args, graph.CallFunction)
 	if err != nil {
 		return nil, err
@@ -112,7 +118,8 @@ func (m *maker) Call(n *export.Node, row *ops.Op, args []ops.Arg) ([]ops.Value, 
 	return out, nil
 }
 
-func stack(n *export.Node) []graph.Frame {
+// Stack is the lines of Python that a call comes from.
+func Stack(n *export.Node) []graph.Frame {
 	out := make([]graph.Frame, len(n.Stack))
 	for i, f := range n.Stack {
 		out[i] = graph.Frame{File: f.File, Line: f.Line, Func: f.Func, Code: f.Code}

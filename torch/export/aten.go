@@ -107,7 +107,8 @@ func unbiased(args map[string]ops.Arg) {
 var meaningless = map[string][]any{
 	"pin_memory": {nil, false}, "layout": {nil, stridedLayout}, "non_blocking": nil, "cudnn_enabled": nil, "cudnn_enable": nil,
 	"generator": {nil},
-	"path":      {nil}, "implicit": nil, "copy": {nil, false}, "memory_format": {nil, "contiguous_format", "preserve_format"},
+	"inplace":   {false}, "size_average": {nil}, "reduce": {nil}, "_stacklevel": nil, "requires_grad": {nil, false},
+	"path": {nil}, "implicit": nil, "copy": {nil, false}, "memory_format": {nil, "contiguous_format", "preserve_format"},
 	"device": {nil, ops.CPU}, "dtype": {nil},
 }
 
@@ -158,6 +159,8 @@ func bindCall(n *Node, row *ops.Op, r rule, args map[string]ops.Arg) ([]ops.Arg,
 		}
 		if params[ours] == nil && ours == "self" {
 			ours = "input"
+		} else if params[ours] == nil && ours == "input" {
+			ours = "self"
 		}
 		p := params[ours]
 		if p == nil {

@@ -95,8 +95,8 @@ func (p *Program) Check() (err error) {
 		case errors.As(err, &un):
 			missing[un.Error()]++
 		case errors.Is(err, errUnknown) && len(missing) > 0:
-			if _, _, err := atenRow(n.Target, w.rules); errors.As(err, &un) && !isNumber(n.Target) {
-				missing[un.Error()]++
+			if w.lacks(n) {
+				missing[shortTarget(n.Target)]++
 			}
 		case err != nil && len(missing) == 0:
 			return n.located(err)
@@ -107,6 +107,19 @@ func (p *Program) Check() (err error) {
 	}
 	_, err = w.outputs(inputs)
 	return err
+}
+
+// lacks reports whether there is no operator for a call, whatever its arguments.
+func (w *walker) lacks(n *Node) bool {
+	if isNumber(n.Target) {
+		return false
+	}
+	if n.isFunction() {
+		return len(functionRows(n.Target)) == 0
+	}
+	var un *Unsupported
+	_, _, err := atenRow(n.Target, w.rules)
+	return errors.As(err, &un)
 }
 
 // isNumber reports whether a target computes numbers.
@@ -143,6 +156,9 @@ func (w *walker) try(n *Node) (err error) {
 	}()
 	if err := w.node(n); err != nil {
 		return err
+	}
+	if n.Results != 0 {
+		return w.compare(n, n.Name)
 	}
 	for _, o := range n.Outs {
 		for _, name := range append([]string{o.Name}, o.List...) {

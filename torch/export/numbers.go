@@ -31,6 +31,11 @@ func (w *walker) number(n *Node, args map[string]ops.Arg) (done bool, err error)
 			return true, fmt.Errorf("the program asserts what does not hold: %v", args["assert_msg"])
 		}
 		return true, nil
+	case "operator.getitem":
+		if v, err = item(args); err == nil {
+			w.vals[n.Name] = v
+		}
+		return true, err
 	default:
 		name, ok := strings.CutPrefix(short, "_operator.")
 		if !ok {
@@ -42,6 +47,10 @@ func (w *walker) number(n *Node, args map[string]ops.Arg) (done bool, err error)
 	}
 	if err != nil {
 		return true, err
+	}
+	if n.Results == 1 {
+		w.vals[n.Name] = v
+		return true, nil
 	}
 	if len(n.Outs) != 1 || n.Outs[0].Many {
 		return true, fmt.Errorf("%s gives one number", short)

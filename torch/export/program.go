@@ -96,10 +96,12 @@ type Output struct {
 
 // Node is one call.
 type Node struct {
-	Target  string // torch.ops.aten.linear.default
-	Name    string
-	Args    []NamedArg
-	Outs    []Out
+	Target string // torch.ops.aten.linear.default
+	Name   string
+	Args   []NamedArg
+	Outs   []Out
+	// Results is how many values a call gives that the text of a graph names by Name; 0: Outs names them.
+	Results int
 	Stack   []Frame // outermost first
 	Modules string  // of the module that it is in: features.0
 }

@@ -189,11 +189,7 @@ func (w *walker) node(n *Node) error {
 	if done, err := w.number(n, args); done || err != nil {
 		return err
 	}
-	row, r, err := atenRow(n.Target, w.rules)
-	if err != nil {
-		return err
-	}
-	bound, err := bindCall(n, row, r, args)
+	row, bound, err := w.bind(n, args)
 	if err != nil {
 		return err
 	}
@@ -205,8 +201,27 @@ func (w *walker) node(n *Node) error {
 	return w.store(n, outs)
 }
 
+// bind finds the operator of a call and binds its arguments.
+func (w *walker) bind(n *Node, args map[string]ops.Arg) (*ops.Op, []ops.Arg, error) {
+	if n.isFunction() {
+		return w.function(n, args)
+	}
+	row, r, err := atenRow(n.Target, w.rules)
+	if err != nil {
+		return nil, nil, err
+	}
+	bound, err := bindCall(n, row, r, args)
+	return row, bound, err
+}
+
+// isFunction reports whether a call is one of PyTorch's Python interface, as texts of graphs have them.
+func (n *Node) isFunction() bool { return n.Results != 0 && !strings.HasPrefix(n.Target, "torch.ops.") }
+
 // store gives the results of a call their names.
 func (w *walker) store(n *Node, outs []ops.Value) error {
+	if n.Results != 0 {
+		return w.storeText(n, outs)
+	}
 	var names []string
 	for _, o := range n.Outs {
 		if o.Many {
