@@ -1,9 +1,9 @@
 """Prints the arguments of PyTorch's operators, one operator a line, for torch/export/signatures.txt:
 
     aten.add.Tensor(self, other, *, alpha) 1
-    nn.functional.silu(input, inplace) 1
+    nn.functional.silu(input, inplace) any
 
-The number is that of the results; "list" where the arguments decide it. Overloads that write into an argument
+The number is that of the results; "list" where the arguments decide it, "any" where the code of a function does. Overloads that write into an argument
 named out are left out, since graphs do not have them, and so are those without tensors.
 
     python scripts/aten-schemas.py > torch/export/signatures.txt
@@ -47,7 +47,7 @@ def functional(name):
             keyword = True
             parts.append("*")
         parts.append(a.name)
-    return f"nn.functional.{name}({', '.join(parts)}) 1"
+    return f"nn.functional.{name}({', '.join(parts)}) any"
 
 
 lines = set()

@@ -116,7 +116,7 @@ func (p *parser) value(depth int) (export.Arg, error) {
 	}
 	word := p.s[:n]
 	p.s = p.s[n:]
-	return p.word(word)
+	return p.word(word, depth)
 }
 
 func (p *parser) list(end string, depth int) (export.Arg, error) {
@@ -181,13 +181,13 @@ func (p *parser) number() (export.Arg, error) {
 
 // words are the values that PyTorch writes as names.
 var words = map[string]export.Arg{
-	"None": nil, "True": true, "False": false, "inf": math.Inf(1), "nan": math.NaN(), "torch.strided": export.Layout(7),
+	"None": nil, "True": true, "False": false, "inf": math.Inf(1), "nan": math.NaN(), "Ellipsis": rest{}, "torch.strided": export.Layout(7),
 	"torch.contiguous_format": export.MemoryFormat(1), "torch.channels_last": export.MemoryFormat(2),
 	"torch.channels_last_3d": export.MemoryFormat(3), "torch.preserve_format": export.MemoryFormat(4),
 }
 
 // word reads a name: a value's, a constant's, or what device( begins.
-func (p *parser) word(w string) (export.Arg, error) {
+func (p *parser) word(w string, depth int) (export.Arg, error) {
 	if v, ok := words[w]; ok {
 		return v, nil
 	}
@@ -202,8 +202,16 @@ func (p *parser) word(w string) (export.Arg, error) {
 	switch {
 	case (w == "device" || w == "torch.device") && p.accept("("):
 		return p.device()
-	case p.accept("("): // slice(None, 3, None), torch.Size(...)
-		if _, err := p.list(")", 0); err != nil {
+	case w == "slice" && p.accept("("):
+		return p.span(depth + 1)
+	case w == "torch.Size" && p.accept("("):
+		v, err := p.value(depth + 1)
+		if err == nil && !p.accept(")") {
+			err = errors.New("a size cannot be read")
+		}
+		return v, err
+	case p.accept("("):
+		if _, err := p.list(")", depth+1); err != nil {
 			return nil, err
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 // call adds the call of a node.
 func (t *reader) call(n *fx.Node) error {
-	c := &export.Node{Target: clip(n.Target), Name: n.Name, Results: 1, Stack: stackOf(n.Source)}
+	c := &export.Node{Target: clip(n.Target), Name: n.Name, Results: export.AnyResult, Stack: stackOf(n.Source)}
 	if n.Type != "" {
 		if err := t.result(n); err != nil {
 			return err
@@ -38,7 +38,7 @@ func (t *reader) result(n *fx.Node) error {
 	if err != nil {
 		return err
 	}
-	t.typed[n.Name] = true
+	t.ranks[n.Name] = len(m.Shape)
 	t.p.SetTensor(n.Name, m)
 	return nil
 }

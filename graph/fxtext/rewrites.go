@@ -145,16 +145,3 @@ func maxPool(t *reader, n *fx.Node, c *export.Node, args []argument) error {
 	}
 	return t.aten(c, "max_pool2d_with_indices.default", args...)
 }
-
-// getitem takes one of several results.
-func getitem(t *reader, n *fx.Node, c *export.Node, args []argument) error {
-	if len(args) == 2 {
-		base, _ := args[0].value.(export.Ref)
-		i, isInt := args[1].value.(int64)
-		if list := t.pieces[string(base)]; isInt && i >= 0 && int(i) < len(list) {
-			t.as[n.Name] = list[i]
-			return nil
-		}
-	}
-	return t.add(c, args)
-}

@@ -227,6 +227,7 @@ func (p *codeParser) statement(c *class, body string) {
 		p.add(c, Node{Name: "output", Op: "output", Target: "output", Text: strings.TrimSpace(rest), Args: p.names(c, rest)})
 		return
 	}
+	body = augmented(body)
 	lhs, rhs, ok := cutAssign(body)
 	if !ok {
 		if name, typ, ok := strings.Cut(body, ": \""); ok && identifier(name) { // an input: a: "f32[4]"  # PlainAOTInput(idx=0)
@@ -249,6 +250,20 @@ func (p *codeParser) statement(c *class, body string) {
 		return
 	}
 	p.add(c, p.value(c, name, unquote(strings.TrimSpace(typ)), rhs))
+}
+
+// augmented makes "x = a += b" of "a += b;  x = a", as which an assignment that changes its target is printed.
+func augmented(body string) string {
+	change, named, ok := strings.Cut(body, ";  ")
+	if !ok {
+		return body
+	}
+	lhs, rhs, ok := cutAssign(named)
+	if op, rest, _ := strings.Cut(strings.TrimPrefix(change, rhs+" "), " "); !ok || !identifier(rhs) || rest == "" ||
+		!strings.HasPrefix(change, rhs+" ") || !strings.HasSuffix(op, "=") || infixNames[op] == "" {
+		return body
+	}
+	return lhs + " = " + change
 }
 
 // rename gives a placeholder the name under which the body knows it.

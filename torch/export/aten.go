@@ -48,6 +48,7 @@ func rules() map[string]rule {
 		"tensor_split": {rename: pieces}, "hsplit": {rename: pieces}, "vsplit": {rename: pieces}, "dsplit": {rename: pieces},
 		"dropout": {rename: map[string]string{"train": "training"}}, "dropout_": {rename: map[string]string{"train": "training"}},
 		"embedding":          {rename: map[string]string{"indices": "input"}, edit: noPadding},
+		"scatter.value":      {rename: map[string]string{"value": "src"}},
 		"heaviside":          {rename: map[string]string{"values": "other"}},
 		"std":                {rename: map[string]string{"unbiased": "correction"}, edit: unbiased},
 		"var":                {rename: map[string]string{"unbiased": "correction"}, edit: unbiased},

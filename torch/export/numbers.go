@@ -48,7 +48,7 @@ func (w *walker) number(n *Node, args map[string]ops.Arg) (done bool, err error)
 	if err != nil {
 		return true, err
 	}
-	if n.Results == 1 {
+	if n.Results != 0 {
 		w.vals[n.Name] = v
 		return true, nil
 	}

@@ -19,8 +19,12 @@ type Signature struct {
 	Results    int // ListResult: as many as the arguments say
 }
 
-// ListResult is the number of results of a call that gives a list.
-const ListResult = -1
+// ListResult is the number of results of a call that gives a list, AnyResult of a function that may give one
+// tensor or several.
+const (
+	ListResult = -1
+	AnyResult  = -2
+)
 
 // signatures are by name: aten.add.Tensor, nn.functional.silu.
 var signatures = sync.OnceValue(func() map[string]Signature {
@@ -44,7 +48,11 @@ var signatures = sync.OnceValue(func() map[string]Signature {
 		if s.Positional < 0 {
 			s.Positional = len(s.Names)
 		}
-		if results != "list" {
+		switch results {
+		case "list":
+		case "any":
+			s.Results = AnyResult
+		default:
 			s.Results = int(results[0] - '0')
 		}
 		out[name] = s

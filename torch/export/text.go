@@ -29,17 +29,34 @@ func Position(i int) string { return "#" + strconv.Itoa(i) }
 
 // storeText keeps the results of a call whose text names all of them together.
 func (w *walker) storeText(n *Node, outs []ops.Value) error {
-	if n.Results != ListResult && len(outs) != n.Results {
+	if n.Results > 0 && len(outs) != n.Results {
 		return &Unsupported{
 			Op: shortTarget(n.Target), Why: fmt.Sprintf("it has %d results, and the operator here %d", n.Results, len(outs)),
 		}
 	}
-	if n.Results == 1 {
+	if n.Results == 1 || n.Results == AnyResult && len(outs) == 1 {
 		w.vals[n.Name] = outs[0]
 	} else {
 		w.vals[n.Name] = outs
 	}
 	return nil
+}
+
+// viewed is the operator of a call of view, which may be one of reshape: PyTorch's operators leave some results
+// in another order of memory than ours, and what they show of it takes a copy here.
+func viewed(n *Node, row *ops.Op, bound []ops.Arg) (*ops.Op, []ops.Arg) {
+	if n.Results == 0 || row.ID != ops.View {
+		return row, bound
+	}
+	if _, err := row.Meta(&ops.Call{Op: row, Args: bound}); err == nil {
+		return row, bound
+	}
+	reshape := ops.Get(ops.Reshape)
+	again, err := ops.Bind(reshape, bound, nil)
+	if err != nil {
+		return row, bound
+	}
+	return reshape, again
 }
 
 // item takes one of several results: max_1[0].
@@ -90,6 +107,7 @@ func (w *walker) function(n *Node, args map[string]ops.Arg) (*ops.Op, []ops.Arg,
 	var why error = &Unsupported{Op: shortTarget(n.Target)}
 	for _, row := range functionRows(n.Target) {
 		kw, err := byName(row, n, args)
+		row, kw := overwriting(row, kw)
 		if err == nil {
 			var bound []ops.Arg
 			if bound, err = bindCall(n, row, rule{}, kw); err == nil {
@@ -101,8 +119,53 @@ func (w *walker) function(n *Node, args map[string]ops.Arg) (*ops.Op, []ops.Arg,
 	return nil, nil, why
 }
 
+// overwriting is the operator in place where the argument inplace asks for it and is none of row's.
+func overwriting(row *ops.Op, kw map[string]ops.Arg) (*ops.Op, map[string]ops.Arg) {
+	own := slices.ContainsFunc(row.Params(), func(p ops.Param) bool { return p.Name == "inplace" })
+	over := ops.InPlace(row.ID)
+	if kw["inplace"] != true || own || over == ops.None {
+		return row, kw
+	}
+	delete(kw, "inplace")
+	return ops.Get(over), kw
+}
+
+// gathered makes one list of the sizes of x.view(2, 3) and x.permute(0, 2, 1).
+func gathered(row *ops.Op, args map[string]ops.Arg) map[string]ops.Arg {
+	params := row.Params()
+	if len(params) < 2 || params[1].Base() != "int[]" {
+		return args
+	}
+	var list []sym.Int
+	out := map[string]ops.Arg{}
+	for i := range args {
+		if i[0] != '#' {
+			out[i] = args[i]
+		}
+	}
+	for i := 1; ; i++ {
+		a, given := args[Position(i)]
+		x, isInt := a.(sym.Int)
+		if given && !isInt {
+			return args
+		}
+		if !given {
+			break
+		}
+		list = append(list, x)
+	}
+	if len(list) < 2 {
+		return args
+	}
+	out[Position(0)], out[Position(1)] = args[Position(0)], list
+	return out
+}
+
 // byName gives arguments that stand by position the names of row's parameters.
 func byName(row *ops.Op, n *Node, args map[string]ops.Arg) (map[string]ops.Arg, error) {
+	if strings.HasPrefix(n.Target, "Tensor.") {
+		args = gathered(row, args)
+	}
 	params := row.Params()
 	out := make(map[string]ops.Arg, len(args))
 	for name, a := range args {

@@ -194,6 +194,7 @@ func (w *walker) node(n *Node) error {
 		return err
 	}
 	row, bound = ops.OverInput(row, bound)
+	row, bound = viewed(n, row, bound)
 	outs, err := w.m.Call(n, row, bound)
 	if err != nil {
 		return fmt.Errorf("%s: %w", shortTarget(n.Target), err)
