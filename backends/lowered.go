@@ -14,6 +14,7 @@ import (
 	"tcdbg/inductor/lower"
 	"tcdbg/logs"
 	"tcdbg/logs/fx"
+	"tcdbg/ops"
 )
 
 // This file compiles a graph that is there as PyTorch's text, to look at: nothing is built or run.
@@ -63,7 +64,9 @@ func LowerText(r *TextRequest) (out *Lowered, err error) {
 	request.Compile = func(p aot.Part) (aot.Runnable, error) {
 		g := lower.Decomposed(p.Graph)
 		for _, n := range g.Nodes() {
-			of[n.Name] = read.NodeOf(n)
+			if row := n.OpRow(); row != nil && !row.Tags.Has(ops.TagView) {
+				of[n.Name] = read.NodeOf(n)
+			}
 		}
 		prog, err := inductor.Compile(g, inductor.Options{
 			Machine: cpp.Machine{Lanes: cpu.Lanes, Cache: cpu.Cache}, Cores: runtime.GOMAXPROCS(0), Replaces: p.Replaces, ID: r.ID, Log: r.Log,

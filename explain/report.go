@@ -411,6 +411,14 @@ type OutputCode struct {
 	Role   string // forward, backward, inference, "" when not said
 	Load   func() string
 	Others []TargetCode // the same graph in the languages that did not run
+	// Launches are the calls of its kernels whose nodes the trace tells; PyTorch's code only.
+	Launches []Launch
+}
+
+// Launch is one call of a kernel of PyTorch's.
+type Launch struct {
+	Kernel string
+	Nodes  []string // of the post-grad graph that it computes
 }
 
 // TargetCode is a compiled graph in a language that did not run.

@@ -103,6 +103,10 @@ func outputCode(f *Fold, r *logs.Record) {
 			k.ops = opsFromName(k.name, ops)
 		}
 		f.addKernel(c, out, &k, nodes)
+		if len(k.aten) > 0 {
+			f.hold(heldKernel)
+			out.Launches = append(out.Launches, explain.Launch{Kernel: f.intern(k.name), Nodes: k.aten})
+		}
 	}
 	for _, k := range c.kernels {
 		if k.Output == nil {
@@ -238,6 +242,7 @@ func nodeMappings(f *Fold, r *logs.Record) {
 		switch string(k) {
 		case "cppCodeToPost":
 			f.readLists(v, p.nodes)
+			f.launches(c, v)
 		case "postToPre":
 			f.readLists(v, p.origin)
 		}
@@ -246,6 +251,21 @@ func nodeMappings(f *Fold, r *logs.Record) {
 	for _, k := range c.kernels {
 		f.applyProvenance(c, k)
 	}
+}
+
+// launches notes what each call of a kernel computes, of the newest output code: the mapping follows it.
+func (f *Fold) launches(c *compile, v []byte) {
+	if len(c.Outputs) == 0 {
+		return
+	}
+	var list []explain.Launch
+	logs.EachField(v, func(k, nodes []byte) bool {
+		name, _, _ := strings.Cut(logs.JSONString([]byte(`"`+string(k)+`"`)), ":")
+		list = append(list, explain.Launch{Kernel: f.intern(name), Nodes: f.interned(logs.JSONStrings(nodes))})
+		return true
+	})
+	f.hold(heldKernel * len(list))
+	c.Outputs[len(c.Outputs)-1].Launches = list
 }
 
 // readLists takes the lists of one artifact. A kernel that is called several times

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"tcdbg/backends"
+	"tcdbg/internal/app/lowering"
 	"tcdbg/internal/quietstart"
 )
 
@@ -55,6 +56,9 @@ func Main(p Process) int {
 	if len(p.Args) == 2 && p.Args[0] == leaderCommand {
 		leaderMain(p.Stdin)
 		return 0
+	}
+	if len(p.Args) == 1 && p.Args[0] == lowering.Command {
+		return lowering.ChildMain(p.Stdin, p.Stdout)
 	}
 	s := &session{Process: p}
 	cmd := s.commands()

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -12,10 +13,11 @@ import (
 
 	"tcdbg/explain"
 	"tcdbg/graph"
+	"tcdbg/internal/app/lowering"
 )
 
 // This file is `tcdbg code`: the generated code of every graph of a trace, as
-// files to read, to compare and to run.
+// files to read, to compare and to run; and `tcdbg lower`, which generates code for one.
 
 func (s *session) codeCommand() *cobra.Command {
 	var out string
@@ -133,4 +135,65 @@ func (s *session) writeCodeFile(f codeFile, folder string) error {
 	}
 	_, err := io.WriteString(s.Stdout, to+note+"\n")
 	return err
+}
+
+// lower is `tcdbg lower`.
+func (s *session) lower(c *cobra.Command, f *lowering.Flags, args []string) error {
+	if err := f.Check(); err != nil {
+		return failf(ExitUsage, "%v", err)
+	}
+	paths, name := lowering.CutGraph(args)
+	r, done, err := s.foldTrace(paths)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if f.All {
+		return s.lowerAll(c.Context(), r)
+	}
+	form, err := lowering.Find(r, name, f.Stage)
+	if err != nil {
+		return failf(ExitUsage, "%v", err)
+	}
+	folder, err := os.MkdirTemp("", "tcdbg-lower-")
+	if err != nil {
+		return failf(ExitWrite, "%v", err)
+	}
+	defer os.RemoveAll(folder)
+	a, trace, err := lowering.Lower(c.Context(), r, form, Version, folder)
+	if err != nil {
+		return failf(ExitData, "%v", err)
+	}
+	if f.Out != "" {
+		return writeText(f.Out, string(a.Trace))
+	}
+	of, closed, err := s.foldTrace([]string{trace})
+	if err != nil {
+		return err
+	}
+	defer closed()
+	return lowering.Print(s.Stdout, of, a, f.Emit, shown)
+}
+
+// lowerAll tries every graph at every stage.
+func (s *session) lowerAll(ctx context.Context, r *explain.Report) error {
+	tally := lowering.NewTally()
+	for _, g := range r.Graphs {
+		forms := lowering.Forms(r, g)
+		for i := range forms {
+			_, err := lowering.Run(ctx, lowering.TaskOf(r, &forms[i], Version))
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if _, err := fmt.Fprintf(s.Stdout, "%s: %s\n", forms[i].Title(), shown(tally.Add(&forms[i], err))); err != nil {
+				return err
+			}
+		}
+	}
+	for _, line := range tally.Lines() {
+		if _, err := fmt.Fprintln(s.Stdout, shown(line)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

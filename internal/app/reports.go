@@ -16,6 +16,7 @@ import (
 	"tcdbg/explain/gate"
 	"tcdbg/explain/render"
 	"tcdbg/explain/rewrite"
+	"tcdbg/internal/app/lowering"
 	"tcdbg/logs"
 
 	"github.com/spf13/cobra"
@@ -39,7 +40,7 @@ type reportFlags struct {
 }
 
 func (s *session) reportCommands() []*cobra.Command {
-	return []*cobra.Command{s.reportCommand(), s.explainCommand(), s.diffCommand(), s.checkCommand(), s.codeCommand()}
+	return []*cobra.Command{s.reportCommand(), s.explainCommand(), s.diffCommand(), s.checkCommand(), s.codeCommand(), lowering.NewCommand(s.lower)}
 }
 
 func (s *session) reportCommand() *cobra.Command {
