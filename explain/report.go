@@ -64,6 +64,7 @@ type Report struct {
 	Kernels    []*Kernel
 	Fusions    []*Fusion // one for each compiled graph with decisions
 	Passes     []*PassRun
+	Lowered    *Lowered // how a lowered graph's kernels differ from PyTorch's; nil: it is no such trace
 	Failures   []*Failure
 	Phases     []*Phase // compile-time flame chart, by start
 	Caches     []CacheEvent
@@ -468,6 +469,12 @@ func (f *Fusion) Label(node string) string {
 		}
 	}
 	return strings.Join(ops, "·")
+}
+
+// Lowered is what our own Inductor made of a graph of PyTorch's trace, beside PyTorch's kernels.
+type Lowered struct {
+	ID ID
+	logs.Lowered
 }
 
 // PassRun is one pass over one graph.

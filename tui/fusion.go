@@ -46,6 +46,7 @@ func (*fusionScreen) empty(sc *scene) []string {
 			"This trace records no fusion decisions.",
 			"PyTorch writes them to its text logs only: run under tcdbg exec, or set TORCH_LOGS=fusion,schedule and open the log " +
 				"together with the trace.",
+			"I lowers a graph of the trace with our own Inductor, whose decisions are shown with their reasons.",
 		}
 	}
 	return []string{
@@ -105,9 +106,9 @@ func (*fusionScreen) rows(in *input) []row {
 		}
 		add(f.ID, passOrFusion{seq: seq, fusion: f})
 	}
-	var rows []row
+	rows := loweredRows(in.report.Lowered)
 	for i, k := range order {
-		if i > 0 {
+		if i > 0 || len(rows) > 0 {
 			rows = append(rows, &headRow{})
 		}
 		rows = append(rows, &headRow{text: strings.TrimSpace(idText(ids[k]) + " " + names[k])})
@@ -282,6 +283,8 @@ func (scr *fusionScreen) detail(sc *scene, r row, w int) *doc {
 		d.beforeAfter(syntax.FX, s.Before, s.After)
 	case *stepRow:
 		scr.fusionStep(d, r)
+	case *loweredRow:
+		r.detail(d)
 	}
 	return d
 }

@@ -300,7 +300,7 @@ func graphCode(d *doc, g *explain.Graph) {
 	}
 	for _, s := range g.Stages {
 		d.heading(strings.ToUpper(s.Name))
-		text, ok := d.sc.text(fmt.Sprintf("stage %d %s %s", s.Seq, s.Name, idText(g.ID)), s.Load)
+		text, ok := d.sc.text(fmt.Sprintf("stage %d %s %s %s", s.Seq, s.Name, g.Name, idText(g.ID)), s.Load)
 		if !ok {
 			d.add(theme.T(theme.Faint, "reading …"))
 			continue

@@ -116,6 +116,8 @@ func (m *Model) doOutside(a keys.Action) tea.Cmd {
 		return m.try(a)
 	case keys.TrySwitch:
 		return m.trySwitch()
+	case keys.Lower:
+		return m.lower()
 	case keys.Copy:
 		return sc.copy(sc.selectedText(m.current()))
 	case keys.Editor:

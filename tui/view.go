@@ -344,6 +344,9 @@ func (sc *scene) useful(a keys.Action) bool {
 		return sc.run.Live || sc.frozen
 	case keys.Rerun:
 		return !sc.run.Live && sc.run.Again
+	case keys.Lower:
+		l, ok := sc.feed.(Lowering)
+		return ok && (l.Lowered() != "" || !sc.report.OfGo() && len(sc.report.Graphs) > 0)
 	}
 	return true
 }
@@ -361,7 +364,11 @@ func (sc *scene) footerWord(b keys.Binding) string {
 		}
 		return "freeze"
 	}
+	if l, ok := sc.feed.(Lowering); ok && b.Action == keys.Lower && l.Lowered() != "" {
+		return "back"
+	}
 	short := map[keys.Action]string{
+		keys.Lower:  "lower",
 		keys.Editor: "edit", keys.Palette: "commands", keys.View: "view", keys.Order: "sort", keys.Filter: "filter", keys.Fold: "fold",
 		keys.DiffEntries: "compare", keys.HideSame: "hide", keys.StepOn: "step",
 		keys.Try: "try", keys.DiffRuns: "compare", keys.NextRefusal: "not fused", keys.PreviewFix: "fix",

@@ -40,6 +40,7 @@ type Fold struct {
 
 	stepsMissing string // why a process records no steps of traces
 	profiles     []*profile
+	lowered      *explain.Lowered
 	byKind       map[string]int64
 	records      int64
 	unknown      int64
@@ -291,7 +292,7 @@ var handlers = map[string]handler{
 	"tcdbg_aggregate": tcdbgAggregate, "tcdbg_state": tcdbgState,
 	"tcdbg_stop": tcdbgStop, "tcdbg_point": tcdbgPoint, "tcdbg_answer": tcdbgAnswer,
 	"tcdbg_numerics": tcdbgNumerics, "tcdbg_numerics_capture": tcdbgNumericsCapture,
-	"tcdbg_calls": tcdbgCalls, "tcdbg_trace_steps": tcdbgTraceSteps,
+	"tcdbg_calls": tcdbgCalls, "tcdbg_trace_steps": tcdbgTraceSteps, "tcdbg_lowered": tcdbgLowered,
 
 	"torch_log": textLog,
 }

@@ -81,6 +81,7 @@ func copyReport(f *Fold) *explain.Report {
 	copyCalls(f, r, c)
 	r.StepsMissing = f.stepsMissing
 	copyProfiles(f, r)
+	r.Lowered = f.lowered
 	f.total(r)
 	return r
 }

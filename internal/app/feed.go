@@ -15,6 +15,7 @@ import (
 	"tcdbg/explain/fold"
 	"tcdbg/explain/remedy"
 	"tcdbg/explain/rewrite"
+	"tcdbg/internal/app/lowering"
 	"tcdbg/logs"
 	"tcdbg/logs/ctl"
 	"tcdbg/logs/regular"
@@ -45,7 +46,9 @@ type feed struct {
 	folding   sync.Mutex // of rewritten, which nobody has seen before it is whole
 	rewritten *explain.Report
 	earlier   earlierRun
-	fixes     []written // to the user's files, the last one last
+	lowered   atomic.Pointer[lowering.View] // a graph of the trace that is shown in its place; nil: the trace is
+	unlowered *lowering.View                // the last one of before; under mu
+	fixes     []written                     // to the user's files, the last one last
 	applied   []appliedFixes
 	copied    struct { // see withLedger
 		of, report *explain.Report
@@ -203,6 +206,8 @@ func (f *feed) close() *feedState {
 	f.starting.Lock()
 	defer f.starting.Unlock()
 	f.closed = true
+	f.Unlower()
+	f.Unlower()
 	f.mu.Lock()
 	f.watched = false
 	f.mu.Unlock()
@@ -256,6 +261,9 @@ func (c *child) end(exited <-chan struct{}) {
 
 // Snapshot implements tui.Feed.
 func (f *feed) Snapshot() *explain.Report {
+	if v := f.lowered.Load(); v != nil {
+		return v.Report
+	}
 	st := f.now()
 	r := f.fold(st)
 	f.mu.Lock()
@@ -284,7 +292,7 @@ func (f *feed) Run() tui.Run {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	st := f.state
-	r := tui.Run{Title: f.title, Root: f.root, Live: st.live, Start: st.start, Elapsed: st.took}
+	r := tui.Run{Title: f.shownTitle(), Root: f.root, Live: st.live, Start: st.start, Elapsed: st.took}
 	r.Watched, r.Changes = f.watched, f.changes
 	r.Paused, r.Where = st.paused()
 	r.Control = st.live && st.child != nil && st.child.controlled()
@@ -347,7 +355,12 @@ func endWords(st *feedState) (string, bool) {
 }
 
 // Records implements tui.Feed.
-func (f *feed) Records() tui.Records { return storeRecords{f.now().store} }
+func (f *feed) Records() tui.Records {
+	if v := f.lowered.Load(); v != nil {
+		return storeRecords{v.Store}
+	}
+	return storeRecords{f.now().store}
+}
 
 // Output implements tui.Feed.
 func (f *feed) Output() tui.Output {
@@ -425,6 +438,7 @@ func (f *feed) Rerun() error {
 	if f.closed {
 		return errClosed
 	}
+	f.Unlower()
 	old := f.now()
 	old.close()
 	last := f.fold(old)

@@ -1,10 +1,12 @@
 package app
 
 import (
+	"context"
 	"errors"
 
 	"tcdbg/explain"
 	"tcdbg/inductor"
+	"tcdbg/internal/app/lowering"
 	"tcdbg/logs"
 	"tcdbg/tui"
 )
@@ -50,4 +52,58 @@ func sameDecisions(again, recorded []logs.FusionStep) bool {
 		}
 	}
 	return true
+}
+
+var _ tui.Lowering = (*feed)(nil)
+
+// Forms implements tui.Lowering.
+func (f *feed) Forms(g *explain.Graph, out *explain.OutputCode) (names []string, likely int) {
+	forms := lowering.Forms(f.fold(f.now()), g)
+	for _, form := range forms {
+		names = append(names, form.Title())
+	}
+	return names, lowering.Likely(forms, out)
+}
+
+// Lower implements tui.Lowering.
+func (f *feed) Lower(g *explain.Graph, form int) (device string, err error) {
+	r := f.fold(f.now())
+	forms := lowering.Forms(r, g)
+	if form < 0 || form >= len(forms) {
+		return "", errors.New("the trace has changed: choose again")
+	}
+	v, err := lowering.Show(context.Background(), r, &forms[form], Version)
+	if err != nil {
+		return "", err
+	}
+	f.swapLowered(v)
+	return v.Report.Lowered.Device, nil
+}
+
+// Lowered implements tui.Lowering.
+func (f *feed) Lowered() string {
+	if v := f.lowered.Load(); v != nil {
+		return v.Of
+	}
+	return ""
+}
+
+// Unlower implements tui.Lowering.
+func (f *feed) Unlower() { f.swapLowered(nil) }
+
+// swapLowered shows a lowered graph, nil: the trace. The one before is closed with the next: the screens may still
+// read of it.
+func (f *feed) swapLowered(v *lowering.View) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.unlowered.Close()
+	f.unlowered = f.lowered.Swap(v)
+}
+
+// shownTitle is the title of what is shown.
+func (f *feed) shownTitle() string {
+	if of := f.Lowered(); of != "" {
+		return f.title + " " + of + ", lowered"
+	}
+	return f.title
 }

@@ -63,6 +63,7 @@ const (
 	Try
 	TryAll
 	TrySwitch
+	Lower
 	OpenScreen
 
 	Own Action = 1000
@@ -123,6 +124,7 @@ func rows() []Binding {
 		Bind(View, "table, code, drawing, operators", "Graph", 2, "v").on(Graph),
 		Bind(View, "source, Triton, operators, wrapper", "Kernels", 2, "v").on(Kernels),
 		Bind(Order, "sort: execution order, slowest, most bytes, by name", "Kernels", 4, "o").on(Kernels),
+		Bind(Lower, "PyTorch's graph through our own Inductor, and back", "Graph, Fusion and Kernels", 3, "I").on(Graph, Fusion, Kernels),
 		Bind(PrevItem, "previous graph or kernel", "Graph and Kernels", 0, "[").on(Graph, Kernels),
 		Bind(NextItem, "next graph or kernel", "Graph and Kernels", 0, "]").on(Graph, Kernels),
 		Bind(StepBack, "one step back", "Fusion", 0, "left", "h", "p").on(Fusion),

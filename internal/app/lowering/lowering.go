@@ -66,6 +66,23 @@ func Forms(r *explain.Report, g *explain.Graph) []Form {
 	return out
 }
 
+// Likely is the form of which out was made, else the first one that code is made of.
+func Likely(forms []Form, out *explain.OutputCode) int {
+	first := -1
+	for i := range forms {
+		if out != nil && forms[i].Output == out {
+			return i
+		}
+		if first < 0 && forms[i].Name == postGrad {
+			first = i
+		}
+	}
+	if first < 0 {
+		return len(forms) - 1
+	}
+	return first
+}
+
 // Title is a form as it is called: [0/0] post-grad backward.
 func (f *Form) Title() string {
 	s := "[" + f.Graph.ID.CompileID.String() + "] " + f.Name
@@ -99,10 +116,7 @@ func Find(r *explain.Report, id, stage string) (*Form, error) {
 	}
 	forms := Forms(r, graphs[0])
 	if stage == "" {
-		stage = forms[len(forms)-1].Name
-		if slices.ContainsFunc(forms, func(f Form) bool { return f.Name == postGrad }) {
-			stage = postGrad
-		}
+		return &forms[Likely(forms, nil)], nil
 	}
 	want := strings.ReplaceAll(strings.TrimSpace(stage), "_", "-")
 	var have []string

@@ -125,21 +125,21 @@ func Differences(l *logs.Lowered) []string {
 	if l.Silent != "" {
 		return []string{"not compared with PyTorch's kernels: " + l.Silent}
 	}
-	out := section(nil, l.Apart, "PyTorch fused, we did not", "PyTorch's")
-	out = section(out, l.Joined, "we fused, PyTorch did not", "our")
+	out := section(nil, l.Apart, "PyTorch fused, we did not", "PyTorch's", "of ours")
+	out = section(out, l.Joined, "we fused, PyTorch did not", "our", "of PyTorch's")
 	if len(out) == 0 {
 		out = []string{fmt.Sprintf("PyTorch's %s put the same nodes together", Count(l.Theirs, "kernel"))}
 	}
 	return out
 }
 
-func section(out []string, list []logs.Regrouped, title, whose string) []string {
+func section(out []string, list []logs.Regrouped, title, whose, others string) []string {
 	if len(list) == 0 {
 		return out
 	}
 	out = append(out, title+":")
 	for _, r := range list {
-		out = append(out, fmt.Sprintf("  %s %s is %s there", whose, r.Kernel, Count(len(r.Parts), "kernel")))
+		out = append(out, fmt.Sprintf("  %s %s is %s %s", whose, r.Kernel, Count(len(r.Parts), "kernel"), others))
 		for _, part := range r.Parts {
 			out = append(out, fmt.Sprintf("    %s: %s", part.Kernel, strings.Join(part.Nodes, ", ")))
 			for _, at := range part.Pos {
