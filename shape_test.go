@@ -217,11 +217,12 @@ func TestShapeOfDocs(t *testing.T) {
 // positional lists the functions that read an argument by its place, with the reason.
 // What else reads one asks by name: In[SoftmaxArgs](c).Dim, see ops/args.go.
 var positional = map[string]string{
-	"graph.Item":      "a getitem is no operator: it has no schema",
-	"graph.getitem":   "a getitem is no operator",
-	"graph.flowParts": "control flow is no operator",
-	"graph.otherText": "a getitem is no operator",
-	"graph.call":      "the receiver of a method, whatever its name",
+	"graph.Item":                 "a getitem is no operator: it has no schema",
+	"graph.getitem":              "a getitem is no operator",
+	"graph.flowParts":            "control flow is no operator",
+	"graph.otherText":            "a getitem is no operator",
+	"graph/fxtext.readArguments": "the receiver of a method in a text, whatever its name",
+	"graph.call":                 "the receiver of a method, whatever its name",
 }
 
 // TestShapeOfArguments wants code about operators to read arguments by their names.

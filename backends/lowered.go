@@ -69,7 +69,8 @@ func LowerText(r *TextRequest) (out *Lowered, err error) {
 			}
 		}
 		prog, err := inductor.Compile(g, inductor.Options{
-			Machine: cpp.Machine{Lanes: cpu.Lanes, Cache: cpu.Cache}, Cores: runtime.GOMAXPROCS(0), Replaces: p.Replaces, ID: r.ID, Log: r.Log,
+			Machine: cpp.Machine{Lanes: cpu.Lanes, Cache: cpu.Cache}, Cores: runtime.GOMAXPROCS(0), Replaces: p.Replaces,
+			ID: r.ID, Log: r.Log,
 		})
 		out.Program = prog
 		return nil, err
@@ -122,7 +123,8 @@ func (r *textRecorder) captured() {
 	r.Log.Emit(logs.Artifact(r.ID, logs.FrameInfo{Name: r.Name, Pos: at, Parent: -1}))
 	m := graph.NewModule(r.g)
 	r.Log.Emit(logs.Out{
-		Kind: "dynamo_output_graph", ID: r.ID, Payload: []byte(m.Code()), Place: logs.Here(), Meta: map[string]any{"sizes": map[string]any{}},
+		Kind: "dynamo_output_graph", ID: r.ID, Payload: []byte(m.Code()), Place: logs.Here(),
+		Meta: map[string]any{"sizes": map[string]any{}},
 	})
 	r.Log.Emit(logs.Artifact(r.ID, logs.GraphCode{Name: m.Name(), Table: m.G.Table(), Ops: m.Ops()}))
 }

@@ -1,15 +1,19 @@
 package tui
 
 import (
+	"fmt"
+	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
 
 	"tcdbg/explain"
+	"tcdbg/logs"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/theme"
 )
 
-// This file lowers a graph of PyTorch's trace with our own Inductor, and goes back to the trace.
+// This file lowers a graph of PyTorch's trace with our own Inductor, and goes back to the trace. Below are the rows of
+// the Fusion screen that say how its kernels differ from PyTorch's.
 
 // Lowering is a feed that can.
 type Lowering interface {
@@ -48,7 +52,7 @@ func (m *Model) lower() tea.Cmd {
 		sc.fail("this is our own Inductor's compile: I is for graphs of PyTorch's traces")
 		return nil
 	}
-	g := m.graphLookedAt()
+	g := graphLookedAt(m)
 	if g == nil {
 		sc.fail("select a graph first: 6 lists them")
 		return nil
@@ -65,7 +69,7 @@ func (m *Model) lower() tea.Cmd {
 				return nil
 			}
 			if sc.over == nil && !sc.prompt.On() {
-				sc.over = m.newLowerSheet(l, g, forms)
+				sc.over = newLowerSheet(m, l, g, forms)
 				sc.over.lines().list.Set(sc.over, likely)
 			}
 			return nil
@@ -74,7 +78,7 @@ func (m *Model) lower() tea.Cmd {
 }
 
 // graphLookedAt is the graph of the selected row, of the selection, or the only one.
-func (m *Model) graphLookedAt() *explain.Graph {
+func graphLookedAt(m *Model) *explain.Graph {
 	sc := &m.sc
 	find := func(s Selection) *explain.Graph {
 		for _, g := range sc.report.Graphs {
@@ -104,7 +108,7 @@ func (m *Model) graphLookedAt() *explain.Graph {
 // formKeys are what picks a form, in their order.
 const formKeys = "123456789abcdefghi"
 
-func (m *Model) newLowerSheet(l Lowering, g *explain.Graph, forms []string) *lowerSheet {
+func newLowerSheet(m *Model, l Lowering, g *explain.Graph, forms []string) *lowerSheet {
 	sc := &m.sc
 	o := &lowerSheet{sheet{title: "Lower " + idText(g.ID) + " with our own Inductor: which form?", picks: true}, sc}
 	for i, f := range forms {
@@ -113,7 +117,7 @@ func (m *Model) newLowerSheet(l Lowering, g *explain.Graph, forms []string) *low
 		}
 		o.items = append(o.items, item{
 			line: theme.Line{{Text: formKeys[i:i+1] + "  ", Style: theme.Accent | theme.Bold}, theme.T(theme.Plain, theme.Clean(f))},
-			run:  func() tea.Cmd { return m.lowerForm(l, g, i, f) },
+			run:  func() tea.Cmd { return lowerForm(m, l, g, i, f) },
 		})
 	}
 	return o
@@ -143,7 +147,7 @@ func (o *lowerSheet) key(k string) (tea.Cmd, bool) {
 }
 
 // lowerForm lowers a form beside the UI. The kernels of a graph on a GPU are shown in Triton.
-func (m *Model) lowerForm(l Lowering, g *explain.Graph, form int, name string) tea.Cmd {
+func lowerForm(m *Model, l Lowering, g *explain.Graph, form int, name string) tea.Cmd {
 	m.sc.say("lowering " + name + " …")
 	return func() tea.Msg {
 		device, err := l.Lower(g, form)
@@ -169,4 +173,107 @@ func newRefusalSheet(sc *scene, name string, err error) *sheet {
 		o.add(theme.L(theme.Plain, l))
 	}
 	return o
+}
+
+// loweredRow is a kernel of one compiler of which the other one put the nodes into several.
+type loweredRow struct {
+	l    *explain.Lowered
+	r    *logs.Regrouped // nil: there is none, and said says so
+	ours bool            // the kernel is
+	i    int             // among those of its compiler
+}
+
+// said is what a comparison without a difference says.
+func (r *loweredRow) said() string {
+	if r.l.Silent != "" {
+		return "not compared with PyTorch: " + r.l.Silent
+	}
+	return "PyTorch's kernels put the same nodes together"
+}
+
+func loweredRows(l *explain.Lowered) []row {
+	if l == nil {
+		return nil
+	}
+	if l.Silent != "" {
+		return []row{&loweredRow{l: l}}
+	}
+	var rows []row
+	add := func(head string, list []logs.Regrouped, ours bool) {
+		if len(list) > 0 {
+			rows = append(rows, &headRow{text: head})
+		}
+		for i := range list {
+			rows = append(rows, &loweredRow{l, &list[i], ours, i})
+		}
+	}
+	add("PyTorch fused, we did not", l.Apart, false)
+	add("we fused, PyTorch did not", l.Joined, true)
+	if len(rows) == 0 {
+		rows = append(rows, &loweredRow{l: l})
+	}
+	return rows
+}
+
+func (r *loweredRow) key() string    { return fmt.Sprintf("lowered %t %d", r.ours, r.i) }
+func (r *loweredRow) sel() Selection { return Selection{HasID: true, ID: r.l.ID} }
+func (r *loweredRow) quiet() bool    { return false }
+
+func (r *loweredRow) matches(q string) bool {
+	if r.r == nil {
+		return theme.IndexFold(r.said(), q) >= 0
+	}
+	if theme.IndexFold(r.r.Kernel, q) >= 0 {
+		return true
+	}
+	for _, p := range r.r.Parts {
+		if theme.IndexFold(p.Kernel, q) >= 0 || theme.IndexFold(strings.Join(p.Nodes, " "), q) >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// whose tells the two compilers' kernels apart.
+func (r *loweredRow) whose() (whole, parts string) {
+	if r.ours {
+		return "our", "PyTorch's"
+	}
+	return "PyTorch's", "ours"
+}
+
+func (r *loweredRow) draw(_ *scene, w int) theme.Line {
+	if r.r == nil {
+		return theme.Line{theme.T(theme.Plain, "= "+r.said())}
+	}
+	glyph := theme.Span{Text: theme.GlyphFailed + " ", Style: theme.Red}
+	if r.ours {
+		glyph = theme.Span{Text: theme.GlyphDone + " ", Style: theme.Green}
+	}
+	_, parts := r.whose()
+	tail := fmt.Sprintf("  in %d of %s", len(r.r.Parts), parts)
+	room := max(0, w-2-theme.Width(tail))
+	return theme.Line{glyph, {Text: cutMiddle(theme.Clean(r.r.Kernel), room)}, {Text: tail, Style: theme.Faint}}
+}
+
+// detail lists the kernels of the other compiler with their nodes and lines.
+func (r *loweredRow) detail(d *doc) {
+	if r.r == nil {
+		d.wrap(theme.Plain, 0, r.said()+".")
+		return
+	}
+	whole, parts := r.whose()
+	d.add(theme.T(theme.Bold, r.r.Kernel))
+	d.wrap(theme.Plain, 0, fmt.Sprintf("What %s kernel computes is in %d of %s:", whole, len(r.r.Parts), parts))
+	for _, p := range r.r.Parts {
+		d.blank()
+		d.add(theme.T(theme.Bold, p.Kernel))
+		for _, n := range p.Nodes {
+			d.link(Selection{HasID: true, ID: r.l.ID, Node: n}, theme.T(theme.Blue, "  "+n))
+		}
+		col := d.sc.placeColumn(p.Pos, d.width)
+		for _, at := range p.Pos {
+			d.link(posSel(at), theme.T(theme.Accent, "  "+d.sc.placeCell(at, col)), theme.T(theme.Plain, strings.TrimSpace(at.Code)))
+		}
+	}
 }

@@ -242,7 +242,7 @@ func nodeMappings(f *Fold, r *logs.Record) {
 		switch string(k) {
 		case "cppCodeToPost":
 			f.readLists(v, p.nodes)
-			f.launches(c, v)
+			noteLaunches(f, c, v)
 		case "postToPre":
 			f.readLists(v, p.origin)
 		}
@@ -253,8 +253,8 @@ func nodeMappings(f *Fold, r *logs.Record) {
 	}
 }
 
-// launches notes what each call of a kernel computes, of the newest output code: the mapping follows it.
-func (f *Fold) launches(c *compile, v []byte) {
+// noteLaunches notes what each call of a kernel computes, of the newest output code: the mapping follows it.
+func noteLaunches(f *Fold, c *compile, v []byte) {
 	if len(c.Outputs) == 0 {
 		return
 	}

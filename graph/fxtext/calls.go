@@ -18,7 +18,7 @@ func (t *reader) call(n *fx.Node) error {
 			return err
 		}
 	}
-	args, err := t.argumentsOf(n, c)
+	args, err := t.readArguments(n, c)
 	if err != nil {
 		return err
 	}
@@ -50,8 +50,8 @@ func stackOf(s fx.Source) []export.Frame {
 	return []export.Frame{{File: s.File, Line: s.Line, Func: s.Func, Code: s.Code}}
 }
 
-// argumentsOf reads the arguments of a node, and gives the call the name of what it calls.
-func (t *reader) argumentsOf(n *fx.Node, c *export.Node) ([]argument, error) {
+// readArguments reads the arguments of a node, and gives the call the name of what it calls.
+func (t *reader) readArguments(n *fx.Node, c *export.Node) ([]argument, error) {
 	switch {
 	case n.Op == "call_module":
 		c.Target = "torch.ops.call_module." + clip(n.Target)

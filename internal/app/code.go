@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -149,7 +148,7 @@ func (s *session) lower(c *cobra.Command, f *lowering.Flags, args []string) erro
 	}
 	defer done()
 	if f.All {
-		return s.lowerAll(c.Context(), r)
+		return lowering.All(c.Context(), s.Stdout, r, Version, shown)
 	}
 	form, err := lowering.Find(r, name, f.Stage)
 	if err != nil {
@@ -173,27 +172,4 @@ func (s *session) lower(c *cobra.Command, f *lowering.Flags, args []string) erro
 	}
 	defer closed()
 	return lowering.Print(s.Stdout, of, a, f.Emit, shown)
-}
-
-// lowerAll tries every graph at every stage.
-func (s *session) lowerAll(ctx context.Context, r *explain.Report) error {
-	tally := lowering.NewTally()
-	for _, g := range r.Graphs {
-		forms := lowering.Forms(r, g)
-		for i := range forms {
-			_, err := lowering.Run(ctx, lowering.TaskOf(r, &forms[i], Version))
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			if _, err := fmt.Fprintf(s.Stdout, "%s: %s\n", forms[i].Title(), shown(tally.Add(&forms[i], err))); err != nil {
-				return err
-			}
-		}
-	}
-	for _, line := range tally.Lines() {
-		if _, err := fmt.Fprintln(s.Stdout, shown(line)); err != nil {
-			return err
-		}
-	}
-	return nil
 }

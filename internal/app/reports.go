@@ -40,7 +40,9 @@ type reportFlags struct {
 }
 
 func (s *session) reportCommands() []*cobra.Command {
-	return []*cobra.Command{s.reportCommand(), s.explainCommand(), s.diffCommand(), s.checkCommand(), s.codeCommand(), lowering.NewCommand(s.lower)}
+	return []*cobra.Command{
+		s.reportCommand(), s.explainCommand(), s.diffCommand(), s.checkCommand(), s.codeCommand(), lowering.NewCommand(s.lower),
+	}
 }
 
 func (s *session) reportCommand() *cobra.Command {

@@ -3,6 +3,8 @@ package lowering
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -81,4 +83,27 @@ func Lower(ctx context.Context, r *explain.Report, f *Form, version, folder stri
 	}
 	path := filepath.Join(folder, "lowered.log")
 	return a, path, os.WriteFile(path, a.Trace, 0o600)
+}
+
+// All tries every graph at every stage, and prints what became of each and of all.
+func All(ctx context.Context, w io.Writer, r *explain.Report, version string, shown func(string) string) error {
+	tally := NewTally()
+	for _, g := range r.Graphs {
+		forms := Forms(r, g)
+		for i := range forms {
+			_, err := Run(ctx, TaskOf(r, &forms[i], version))
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if _, err := fmt.Fprintf(w, "%s: %s\n", forms[i].Title(), shown(tally.Add(&forms[i], err))); err != nil {
+				return err
+			}
+		}
+	}
+	for _, line := range tally.Lines() {
+		if _, err := fmt.Fprintln(w, shown(line)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

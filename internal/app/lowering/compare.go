@@ -45,8 +45,8 @@ func silent(t *Task) string {
 	case !t.HasOutput:
 		return "the trace does not say which generated code is of this graph"
 	case len(t.Launches) == 0:
-		return "the trace does not say which nodes PyTorch's kernels compute: for C++ code PyTorch writes it under INDUCTOR_PROVENANCE=1, " +
-			"of forward and inference graphs"
+		return "the trace does not say which nodes PyTorch's kernels compute: for C++ code PyTorch writes it under " +
+			"INDUCTOR_PROVENANCE=1, of forward and inference graphs"
 	}
 	return ""
 }
