@@ -105,6 +105,9 @@ func (p *parser) value(depth int) (export.Arg, error) {
 	case c == '(':
 		p.s = p.s[1:]
 		return p.list(")", depth)
+	case c == '{':
+		p.s = p.s[1:]
+		return p.dict(depth)
 	case c == '\'' || c == '"':
 		return p.quoted(c)
 	case c == '-' || c == '.' || '0' <= c && c <= '9':
@@ -135,6 +138,23 @@ func (p *parser) list(end string, depth int) (export.Arg, error) {
 		}
 	}
 	return out, nil
+}
+
+// dict reads over a dict, which no operator of ours takes.
+func (p *parser) dict(depth int) (export.Arg, error) {
+	for !p.accept("}") {
+		if _, err := p.value(depth + 1); err != nil {
+			return nil, err
+		}
+		if !p.accept(":") {
+			return nil, fmt.Errorf("a dict cannot be read at %s", clip(p.s))
+		}
+		if _, err := p.value(depth + 1); err != nil {
+			return nil, err
+		}
+		p.accept(",")
+	}
+	return export.Unread("dict"), nil
 }
 
 func (p *parser) quoted(quote byte) (export.Arg, error) {
@@ -218,29 +238,13 @@ func (p *parser) word(w string, depth int) (export.Arg, error) {
 	return export.Unread(clip(w)), nil
 }
 
-// device reads type='cuda', index=0).
+// device reads type='cuda', index=0). On which device a call's result is, its annotation says.
 func (p *parser) device() (export.Arg, error) {
-	inner, rest, ok := strings.Cut(p.s, ")")
+	_, rest, ok := strings.Cut(p.s, ")")
 	if !ok {
 		return nil, errors.New("a device cannot be read")
 	}
 	p.s = rest
-	name := ""
-	for part := range strings.SplitSeq(inner, ",") {
-		key, v, isKey := strings.Cut(strings.TrimSpace(part), "=")
-		switch {
-		case !isKey || key == "type":
-			name = strings.Trim(strings.TrimPrefix(part, "type="), " '\"") + name
-		case key == "index":
-			name += ":" + v
-		}
-	}
-	if strings.HasPrefix(name, "cpu") {
-		name = "cpu"
-	}
-	if err := p.t.on(name); err != nil {
-		return nil, err
-	}
 	return ops.CPU, nil
 }
 

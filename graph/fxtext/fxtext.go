@@ -38,10 +38,10 @@ type Read struct {
 
 // NodeOf is the text's node that a node of the graph, or of what a pass made of the graph, is of; "" where none is known.
 func (r *Read) NodeOf(n *graph.Node) string {
-	if len(n.Stack) == 0 {
+	if cap(n.Stack) == 0 {
 		return ""
 	}
-	return r.of[&n.Stack[0]]
+	return r.of[&n.Stack[:1][0]]
 }
 
 // Build makes a graph of that name. hints are the values of its symbols. The error is
@@ -157,14 +157,12 @@ func (t *reader) unreadable(n *fx.Node) error {
 	return nil
 }
 
-var identifier = regexp.MustCompile(`[A-Za-z_][A-Za-z_0-9]*`)
+var identifier = regexp.MustCompile(`[A-Za-z_][A-Za-z_0-9]*\(?`)
 
 // noted remembers the symbols of a size.
 func (t *reader) noted(expr string) string {
 	for _, s := range identifier.FindAllString(expr, -1) {
-		switch s {
-		case "Mod", "Max", "Min", "FloorDiv", "ModularIndexing", "PythonMod":
-		default:
+		if !strings.HasSuffix(s, "(") { // of a function
 			t.sizes[s] = true
 		}
 	}
@@ -213,11 +211,11 @@ func (t *reader) write(name string) (*Read, error) {
 	m := exported.NewMaker(g)
 	m.Stack = func(n *export.Node) []graph.Frame {
 		frames := exported.Stack(n)
-		if len(frames) == 0 { // a place that is none: it tells which node it is of
-			frames = []graph.Frame{{}}
+		if len(frames) == 0 { // an empty stack tells by its memory, too, which node it is of
+			frames = make([]graph.Frame, 0, 1)
 		}
 		name, _, _ := strings.Cut(n.Name, partOf)
-		r.of[&frames[0]] = name
+		r.of[&frames[:1][0]] = name
 		return frames
 	}
 	out, err := t.p.Walk(m, vals, symbol)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tcdbg/logs/fx"
+	"tcdbg/ops"
 	"tcdbg/ops/sym"
 	"tcdbg/torch/export"
 )
@@ -25,13 +26,18 @@ func rewrites(target string) (rewrite, bool) {
 		}, true
 	case "prims.iota.default":
 		return iota, true
-	case "prims.inductor_seeds.default", "prims.inductor_lookup_seed.default", "torch._C._set_grad_enabled":
+	case "prims.inductor_seeds.default", "prims.inductor_lookup_seed.default", "torch._C._set_grad_enabled",
+		"torch._C._log_api_usage_once":
 		// Random numbers come from our own stream, and gradients are in the graph.
 		return func(*reader, *fx.Node, *export.Node, []argument) error { return nil }, true
 	case "prims.inductor_random.default":
 		return random, true
 	case "prims.prepare_softmax_online.default":
 		return onlineSoftmax, true
+	case "aten.threshold_backward.default":
+		return thresholdBackward, true
+	case "Tensor.to":
+		return moved, true
 	case "prims.fma.default":
 		return fma, true
 	case "prims._low_memory_max_pool_with_offsets.default":
@@ -39,7 +45,40 @@ func rewrites(target string) (rewrite, bool) {
 	case "operator.getitem":
 		return getitem, true
 	}
+	if d, ok := casts[target]; ok {
+		return func(t *reader, _ *fx.Node, c *export.Node, args []argument) error {
+			c.Target = "Tensor.to"
+			return t.add(c, append(args[:len(args):len(args)], argument{"dtype", d}))
+		}, true
+	}
 	return nil, false
+}
+
+// casts are methods that make another dtype.
+var casts = map[string]ops.DType{
+	"Tensor.float": ops.Float32, "Tensor.double": ops.Float64, "Tensor.half": ops.Float16, "Tensor.bfloat16": ops.BFloat16,
+	"Tensor.int": ops.Int32, "Tensor.long": ops.Int64, "Tensor.bool": ops.Bool,
+}
+
+// moved is x.to without the device: the graph is on one.
+func moved(t *reader, _ *fx.Node, c *export.Node, args []argument) error {
+	return t.add(c, slices.DeleteFunc(slices.Clone(args), func(a argument) bool {
+		_, isDevice := a.value.(ops.Device)
+		return isDevice && a.name == ""
+	}))
+}
+
+// thresholdBackward lets the gradient through where the input was above the threshold.
+func thresholdBackward(t *reader, n *fx.Node, c *export.Node, args []argument) error {
+	if len(args) != 3 {
+		return t.add(c, args)
+	}
+	x := *c
+	x.Name = n.Name + partOf + "le"
+	if err := t.aten(&x, "le.Scalar", args[1], args[2]); err != nil {
+		return err
+	}
+	return t.aten(c, "where.ScalarSelf", argument{value: export.Ref(x.Name)}, argument{value: int64(0)}, args[0])
 }
 
 // aten adds a call of one of aten's operators in a call's place.

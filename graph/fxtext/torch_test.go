@@ -258,3 +258,16 @@ func far(a, b float64) bool {
 	}
 	return math.Abs(a-b) > 2e-3*(1+math.Abs(b)) || math.IsNaN(a)
 }
+
+// script runs Python.
+func script(t *testing.T, python string, args ...string) []byte {
+	t.Helper()
+	cmd := exec.Command(python, args...)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, errs.Bytes())
+	}
+	return out
+}

@@ -54,10 +54,13 @@ func (t *reader) tensor(typ string) (*export.Tensor, error) {
 		}
 		rest = device
 	}
+	if rest == "cpu" && len(m.Shape) == 0 {
+		return m, nil // a number, which may be on the CPU in a graph on a GPU
+	}
 	return m, t.on(rest)
 }
 
-// on notes the device of a tensor or call: one for the whole graph.
+// on notes the device of a tensor: one for the whole graph.
 func (t *reader) on(device string) error {
 	switch {
 	case device == "" || device == t.device:

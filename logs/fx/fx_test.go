@@ -204,3 +204,16 @@ func TestCuts(t *testing.T) {
 		}
 	}
 }
+
+// TestAugmentedAssignments: what changes its target is printed in two statements, and is one node.
+func TestAugmentedAssignments(t *testing.T) {
+	g := Parse(`class GraphModule(torch.nn.Module):
+    def forward(self, x: "f32[4][1]cpu", y: "f32[4][1]cpu"):
+        x += y;  z: "f32[4][1]cpu" = x;  x = y = None
+        return (z,)
+`)
+	if n := g.Nodes[2]; len(g.Nodes) != 4 || n.Name != "z" || n.Target != "operator.iadd" || n.Text != "x += y" ||
+		n.Type != "f32[4][1]cpu" || strings.Join(n.Args, ",") != "x,y" {
+		t.Errorf("%+v", g.Nodes)
+	}
+}

@@ -60,6 +60,7 @@ func rules() map[string]rule {
 		"_softmax":           {op: "softmax", only: wide},
 		"_log_softmax":       {op: "log_softmax", only: wide},
 		"log_sigmoid":        {op: "logsigmoid"}, "numpy_T": {op: "t"}, "einsum": {rename: map[string]string{"tensors": "operands"}},
+		"_unsafe_index":                        {op: "index"},
 		"_unsafe_view":                         {op: "view"},
 		"lift_fresh":                           {op: "alias"},
 		"lift_fresh_copy":                      {op: "clone"},

@@ -184,8 +184,12 @@ func (w *walker) compare(n *Node, name string) error {
 		return err
 	}
 	if got.DType != m.DType || !equal(sym.Hints(got.Shape), sym.Hints(m.Shape)) {
+		said := "file"
+		if n.Results != 0 {
+			said = "text"
+		}
 		return &Unsupported{Op: shortTarget(n.Target), Why: fmt.Sprintf(
-			"it gives %s%s, and the file says %s%s", got.DType, ops.ShapeText(got.Shape), m.DType, ops.ShapeText(m.Shape),
+			"it gives %s%s, and the %s says %s%s", got.DType, ops.ShapeText(got.Shape), said, m.DType, ops.ShapeText(m.Shape),
 		)}
 	}
 	return nil
