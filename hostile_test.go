@@ -57,6 +57,7 @@ func TestHostileFiles(t *testing.T) {
 				{"report", "--format", "chrome", path},
 				{"replay", path},
 				{"code", path},
+				{"lower", "--all", path},
 				{"check", "--annotate", "github", "--max-breaks", "0", path},
 				{"check", "--baseline", path, good},
 				{"diff", "--json", good, path},

@@ -126,7 +126,7 @@ func (r *textRecorder) captured() {
 		Kind: "dynamo_output_graph", ID: r.ID, Payload: []byte(m.Code()), Place: logs.Here(),
 		Meta: map[string]any{"sizes": map[string]any{}},
 	})
-	r.Log.Emit(logs.Artifact(r.ID, logs.GraphCode{Name: m.Name(), Table: m.G.Table(), Ops: m.Ops()}))
+	r.Log.Emit(logs.Artifact(r.ID, logs.GraphCode{Name: m.Name(), Go: m.GoCode(), Table: m.G.Table(), Ops: m.Ops()}))
 }
 
 func (r *textRecorder) done() {

@@ -73,6 +73,9 @@ func (f *feed) Lower(g *explain.Graph, form int) (device string, err error) {
 		return "", errors.New("the trace has changed: choose again")
 	}
 	v, err := lowering.Show(context.Background(), r, &forms[form], Version)
+	if refused := new(lowering.Refused); errors.As(err, &refused) {
+		return "", errors.New(refused.Text)
+	}
 	if err != nil {
 		return "", err
 	}
