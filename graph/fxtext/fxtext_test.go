@@ -86,7 +86,8 @@ func TestRefusals(t *testing.T) {
 			"y: the graph is on several devices, cpu and cuda:0, and graphs on one are lowered",
 		},
 		{
-			x48, "a: \"f32[4, 8][8, 1]cpu\" = torch.ops.mylib.foo.default(x)\nb: \"f32[4, 8][8, 1]cpu\" = torch.ops.mylib.foo.default(a)\n" +
+			x48, "a: \"f32[4, 8][8, 1]cpu\" = torch.ops.mylib.foo.default(x)\n" +
+				"b: \"f32[4, 8][8, 1]cpu\" = torch.ops.mylib.foo.default(a)\n" +
 				"c: \"f32[4, 8][8, 1]cpu\" = torch.ops.aten.nothing.default(b)\nreturn (c,)",
 			"2 operators are not supported: mylib.foo.default (2), aten.nothing.default (1)",
 		},
