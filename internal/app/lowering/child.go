@@ -56,14 +56,15 @@ func answer(t *Task) *Answer {
 	var trace bytes.Buffer
 	w := logs.NewWriter(&trace, logs.WriterOptions{})
 	w.Emit(logs.Artifact(logs.NoCompile, logs.RunInfo{Tcdbg: t.Tcdbg, Program: t.Trace + " " + t.Of}))
-	done, err := backends.LowerText(&backends.TextRequest{Graph: fx.Parse(t.Text), Name: t.Name, Hints: t.Hints, ID: t.ID, Log: w})
+	g := fx.Parse(t.Text)
+	done, err := backends.LowerText(&backends.TextRequest{Graph: g, Name: t.Name, Hints: t.Hints, ID: t.ID, Log: w})
 	if missing := new(export.Missing); errors.As(err, &missing) {
 		return &Answer{Error: err.Error(), Missing: missing.Counts}
 	}
 	if err != nil {
 		return &Answer{Error: err.Error()}
 	}
-	a := &Answer{Lowered: compare(t, done)}
+	a := &Answer{Lowered: compare(t, g, done)}
 	w.Emit(logs.Artifact(t.ID, a.Lowered))
 	w.Emit(logs.Artifact(logs.NoCompile, logs.State{State: "exited"}))
 	if err := w.Close(); err != nil {

@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"tcdbg/backends"
+	"tcdbg/explain"
 	"tcdbg/logs"
+	"tcdbg/logs/fx"
 )
 
 // This file holds our kernels beside PyTorch's. Only nodes are compared that both compilers
@@ -19,14 +21,14 @@ type group struct {
 }
 
 // compare says what each compiler put together that the other did not.
-func compare(t *Task, l *backends.Lowered) logs.Lowered {
+func compare(t *Task, g *fx.Graph, l *backends.Lowered) logs.Lowered {
 	out := logs.Lowered{Of: t.Of, Device: l.Device, Ours: len(l.Kernels), Theirs: len(t.Launches)}
 	var ours, theirs []group
 	for _, k := range l.Kernels {
 		ours = append(ours, group{k.Name, k.Nodes})
 	}
 	for _, k := range t.Launches {
-		theirs = append(theirs, group{k.Kernel, k.Nodes})
+		theirs = append(theirs, group{k.Kernel, computed(k, libraryNodes(g))})
 	}
 	if out.Silent = silent(t); out.Silent != "" {
 		return out
@@ -35,6 +37,38 @@ func compare(t *Task, l *backends.Lowered) logs.Lowered {
 	out.Apart = regrouped(theirs, ours, pos)
 	out.Joined = regrouped(ours, theirs, pos)
 	return out
+}
+
+// libraryCalls are operators that PyTorch's Inductor has a library or a template compute.
+var libraryCalls = []string{
+	"aten.mm.", "aten.addmm.", "aten.bmm.", "aten.baddbmm.", "aten.convolution.", "aten.convolution_backward.", "aten._scaled_mm.",
+	"aten._scaled_dot_product_", "aten._int_mm.",
+}
+
+// libraryNodes are the nodes of a graph that call one.
+func libraryNodes(g *fx.Graph) map[string]bool {
+	out := map[string]bool{}
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		out[n.Name] = slices.ContainsFunc(libraryCalls, func(op string) bool { return strings.HasPrefix(n.Operator(), op) })
+	}
+	return out
+}
+
+// computed are the nodes that a call of PyTorch's computes. A kernel of loops to which PyTorch ascribes a product or a
+// convolution may do no more than bring operands into order, whatever else is ascribed to it: nothing is said of it.
+// Of what is ascribed to a call of a library, that call computes the product alone.
+func computed(k explain.Launch, library map[string]bool) []string {
+	switch {
+	case strings.Contains(k.Kernel, "_tem_") || strings.Contains(k.Kernel, "gemm"): // a template with its epilogue
+		return k.Nodes
+	case strings.HasPrefix(k.Kernel, "extern_kernels.") || strings.HasPrefix(k.Kernel, "torch.ops."):
+		return slices.DeleteFunc(slices.Clone(k.Nodes), func(n string) bool { return !library[n] })
+	}
+	if slices.ContainsFunc(k.Nodes, func(n string) bool { return library[n] }) {
+		return nil
+	}
+	return k.Nodes
 }
 
 // silent says why nothing can be compared, "" where it can.
