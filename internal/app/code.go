@@ -154,22 +154,13 @@ func (s *session) lower(c *cobra.Command, f *lowering.Flags, args []string) erro
 	if err != nil {
 		return failf(ExitUsage, "%v", err)
 	}
-	folder, err := os.MkdirTemp("", "tcdbg-lower-")
-	if err != nil {
-		return failf(ExitWrite, "%v", err)
-	}
-	defer os.RemoveAll(folder)
-	a, trace, err := lowering.Lower(c.Context(), r, form, Version, folder)
+	v, err := lowering.Show(c.Context(), r, form, Version)
 	if err != nil {
 		return failf(ExitData, "%v", err)
 	}
+	defer v.Close()
 	if f.Out != "" {
-		return writeText(f.Out, string(a.Trace))
+		return writeText(f.Out, string(v.Answer.Trace))
 	}
-	of, closed, err := s.foldTrace([]string{trace})
-	if err != nil {
-		return err
-	}
-	defer closed()
-	return lowering.Print(s.Stdout, of, a, f.Emit, shown)
+	return lowering.Print(s.Stdout, v, f.Emit, shown)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -73,16 +72,6 @@ func (f *Flags) Check() error {
 		return errors.New("--emit wants one of " + strings.Join(Emits, ", ") + ", not " + f.Emit)
 	}
 	return nil
-}
-
-// Lower compiles a form and writes the trace of that into a new file of a folder.
-func Lower(ctx context.Context, r *explain.Report, f *Form, version, folder string) (*Answer, string, error) {
-	a, err := Run(ctx, TaskOf(r, f, version))
-	if err != nil {
-		return nil, "", err
-	}
-	path := filepath.Join(folder, "lowered.log")
-	return a, path, os.WriteFile(path, a.Trace, 0o600)
 }
 
 // All tries every graph at every stage, and prints what became of each and of all.

@@ -16,9 +16,9 @@ import (
 // Emits are the words of --emit.
 var Emits = []string{"summary", "graph", "fusion", "c", "triton"}
 
-// Print writes what emit names of a lowered graph, whose trace r is the report of. Texts of the trace go through shown.
-func Print(w io.Writer, r *explain.Report, a *Answer, emit string, shown func(string) string) error {
-	p := &printer{w: w, shown: shown}
+// Print writes what emit names of a lowered graph. Texts of the trace go through shown.
+func Print(w io.Writer, v *View, emit string, shown func(string) string) error {
+	r, p := v.Report, &printer{w: w, shown: shown}
 	switch emit {
 	case "c", "triton":
 		p.code(r, emit)
@@ -33,7 +33,7 @@ func Print(w io.Writer, r *explain.Report, a *Answer, emit string, shown func(st
 	case "fusion":
 		p.fusions(r)
 	default:
-		p.summary(r, a)
+		p.summary(r, &v.Answer.Lowered)
 	}
 	return p.err
 }
@@ -89,8 +89,7 @@ func (p *printer) fusions(r *explain.Report) {
 	}
 }
 
-func (p *printer) summary(r *explain.Report, a *Answer) {
-	l := &a.Lowered
+func (p *printer) summary(r *explain.Report, l *logs.Lowered) {
 	ops := 0
 	for _, g := range r.Graphs {
 		ops += len(g.Ops)

@@ -1,41 +1,36 @@
 package lowering
 
 import (
+	"bytes"
 	"context"
-	"fmt"
-	"os"
 
 	"tcdbg/explain"
 	"tcdbg/explain/fold"
 	"tcdbg/logs"
 )
 
-// This file is a lowered graph that is shown in place of the trace that it is of.
+// This file is the report of a lowered graph, which the screens show in place of the trace that it is of.
 
 // View is the trace of one lowered graph.
 type View struct {
 	Of     string // the form
+	Answer *Answer
 	Report *explain.Report
 	Store  *logs.Store
-
-	folder string
 }
 
-// Show lowers a form and opens the trace of that.
+// Show lowers a form of a trace, of which r is the report, and reads the trace of that compile.
 func Show(ctx context.Context, r *explain.Report, f *Form, version string) (*View, error) {
-	folder, err := os.MkdirTemp("", "tcdbg-lower-")
+	a, err := Run(ctx, TaskOf(r, f, version))
 	if err != nil {
-		return nil, fmt.Errorf("no temporary folder: %w", err)
-	}
-	v := &View{Of: f.Title(), folder: folder}
-	_, path, err := Lower(ctx, r, f, version, folder)
-	if err == nil {
-		v.Store, err = logs.Open([]string{path}, logs.Options{})
-	}
-	if err != nil {
-		os.RemoveAll(folder)
 		return nil, err
 	}
+	// as from a pipe: what has no name needs no clearing up
+	store, err := logs.Open([]string{"-"}, logs.Options{Stdin: bytes.NewReader(a.Trace)})
+	if err != nil {
+		return nil, err
+	}
+	v := &View{Of: f.Title(), Answer: a, Store: store}
 	fd := fold.New(v.Store)
 	fd.SetTitle(r.Title + " " + v.Of + ", lowered")
 	if err := v.Store.Read(ctx, fd.Add); err != nil {
@@ -47,10 +42,9 @@ func Show(ctx context.Context, r *explain.Report, f *Form, version string) (*Vie
 	return v, nil
 }
 
-// Close closes and removes the trace.
+// Close closes the trace.
 func (v *View) Close() {
 	if v != nil {
 		v.Store.Close()
-		os.RemoveAll(v.folder)
 	}
 }
