@@ -34,12 +34,8 @@ const postGrad = "post-grad"
 // Forms lists the forms of a graph that may be lowered, in the order of the trace.
 func Forms(r *explain.Report, g *explain.Graph) []Form {
 	var outputs []*explain.OutputCode
-	for _, f := range r.Frames {
-		for _, c := range f.Compiles {
-			if c.Graph == g {
-				outputs = c.Outputs
-			}
-		}
+	if c := compileOf(r, g); c != nil {
+		outputs = c.Outputs
 	}
 	var out []Form
 	seen := map[string]int{}
@@ -66,11 +62,23 @@ func Forms(r *explain.Report, g *explain.Graph) []Form {
 	return out
 }
 
+// compileOf is the compile that captured a graph, which may be of an earlier report of the same trace.
+func compileOf(r *explain.Report, g *explain.Graph) *explain.Compile {
+	for _, f := range r.Frames {
+		for _, c := range f.Compiles {
+			if c.Graph != nil && c.Graph.ID == g.ID && c.Graph.Name == g.Name {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
 // Likely is the form of which out was made, else the first one that code is made of.
 func Likely(forms []Form, out *explain.OutputCode) int {
 	first := -1
 	for i := range forms {
-		if out != nil && forms[i].Output == out {
+		if o := forms[i].Output; out != nil && o != nil && o.ID == out.ID && o.Path == out.Path && o.Role == out.Role {
 			return i
 		}
 		if first < 0 && forms[i].Name == postGrad {
@@ -160,12 +168,8 @@ func TaskOf(r *explain.Report, f *Form, version string) *Task {
 	if f.Output != nil {
 		t.Launches = f.Output.Launches
 	}
-	for _, fr := range r.Frames {
-		for _, c := range fr.Compiles {
-			if c.Graph == f.Graph && fr.Title() != "" {
-				t.Name = fr.Title()
-			}
-		}
+	if c := compileOf(r, f.Graph); c != nil && c.Frame.Title() != "" {
+		t.Name = c.Frame.Title()
 	}
 	for _, s := range r.Symbols { // a later one of the same name belongs to another compile
 		if v, err := strconv.ParseInt(s.Hint, 10, 64); err == nil && s.ID == f.Graph.ID {

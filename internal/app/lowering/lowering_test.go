@@ -142,3 +142,22 @@ func TestComputed(t *testing.T) {
 		}
 	}
 }
+
+// TestEarlierReport: the screens hold a graph of a report that has been taken again since.
+func TestEarlierReport(t *testing.T) {
+	st := traces.Open(t, "testdata/mlp.log.zst")
+	f := fold.New(st)
+	if err := st.Read(t.Context(), f.Add); err != nil {
+		t.Fatal(err)
+	}
+	earlier := f.Snapshot()
+	f.SetLive(false)
+	later := f.Snapshot()
+	if earlier == later || earlier.Graphs[0] == later.Graphs[0] {
+		t.Fatal("one report was taken twice")
+	}
+	forms := Forms(later, earlier.Graphs[0])
+	if form := forms[Likely(forms, nil)]; form.Title() != "[0/0] post-grad (forward)" || TaskOf(later, &form, "0").Name != "step" {
+		t.Errorf("%s of %s", form.Title(), TaskOf(later, &form, "0").Name)
+	}
+}
