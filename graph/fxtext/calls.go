@@ -38,7 +38,7 @@ func (t *reader) result(n *fx.Node) error {
 	if err != nil {
 		return err
 	}
-	t.ranks[n.Name] = len(m.Shape)
+	t.tensors[n.Name] = m
 	t.p.SetTensor(n.Name, m)
 	return nil
 }

@@ -70,21 +70,21 @@ func Build(g *fx.Graph, name string, hints map[string]int64) (_ *Read, err error
 
 // reader makes a program of a text.
 type reader struct {
-	g      *fx.Graph
-	p      *export.Program
-	known  map[string]bool
-	ranks  map[string]int      // of what are tensors
-	as     map[string]string   // values that another name stands for
-	pieces map[string][]string // several results of one call, each a value of its own
-	used   map[string]bool
-	sizes  map[string]bool
-	hints  map[string]int64
-	device string
+	g       *fx.Graph
+	p       *export.Program
+	known   map[string]bool
+	tensors map[string]*export.Tensor // by name
+	as      map[string]string         // values that another name stands for
+	pieces  map[string][]string       // several results of one call, each a value of its own
+	used    map[string]bool
+	sizes   map[string]bool
+	hints   map[string]int64
+	device  string
 }
 
 func newReader(g *fx.Graph, hints map[string]int64) *reader {
 	return &reader{
-		g: g, p: export.NewProgram(), known: map[string]bool{}, ranks: map[string]int{}, as: map[string]string{},
+		g: g, p: export.NewProgram(), known: map[string]bool{}, tensors: map[string]*export.Tensor{}, as: map[string]string{},
 		pieces: map[string][]string{}, used: map[string]bool{}, sizes: map[string]bool{}, hints: hints,
 	}
 }
@@ -145,7 +145,7 @@ func (t *reader) input(n *fx.Node, kind export.InputKind) error {
 		return errors.New("the text has no strides: record it with PyTorch 2.4 or later (TORCH_TRACE)")
 	}
 	in.Tensor = m
-	t.ranks[n.Name] = len(m.Shape)
+	t.tensors[n.Name] = m
 	t.p.SetTensor(n.Name, m)
 	t.p.Inputs = append(t.p.Inputs, in)
 	return nil

@@ -37,7 +37,7 @@ func getitem(t *reader, n *fx.Node, c *export.Node, args []argument) error {
 		t.as[n.Name] = list[i]
 		return nil
 	}
-	rank, isTensor := t.ranks[string(base)]
+	of, isTensor := t.tensors[string(base)]
 	if !isTensor {
 		return t.add(c, args)
 	}
@@ -45,7 +45,7 @@ func getitem(t *reader, n *fx.Node, c *export.Node, args []argument) error {
 	if !isList {
 		items = []export.Arg{args[1].value}
 	}
-	x := &indexing{t: t, n: n, c: c, at: args[0], rank: rank}
+	x := &indexing{t: t, n: n, c: c, at: args[0], rank: len(of.Shape)}
 	if done, err := x.ofTensor(items); done || err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ type indexing struct {
 // ofTensor handles x[i] of a tensor i.
 func (x *indexing) ofTensor(items []export.Arg) (done bool, err error) {
 	r, isRef := items[0].(export.Ref)
-	if _, isTensor := x.t.ranks[string(r)]; len(items) != 1 || !isRef || !isTensor {
+	if _, isTensor := x.t.tensors[string(r)]; len(items) != 1 || !isRef || !isTensor {
 		return false, nil
 	}
 	return true, x.t.aten(x.c, "index.Tensor", x.at, argument{value: []export.Arg{r}})
@@ -97,7 +97,7 @@ func (x *indexing) item(it export.Arg, all []export.Arg) error {
 	case int64:
 		return x.step("select.int", dim, argument{value: it})
 	case export.Ref:
-		if _, isTensor := x.t.ranks[string(it)]; isTensor {
+		if _, isTensor := x.t.tensors[string(it)]; isTensor {
 			return errors.New("a tensor among other indices")
 		}
 		return x.step("select.int", dim, argument{value: it})
