@@ -86,8 +86,8 @@ func (t *reader) infix(n *fx.Node, c *export.Node) ([]argument, error) {
 		}
 		return []argument{{value: base}, {value: at}}, nil
 	}
-	if strings.HasPrefix(n.Text, "-") || strings.HasPrefix(n.Text, "~") {
-		p.s = p.s[1:]
+	if rest := strings.TrimLeft(n.Text, "-~"); (n.Target == "operator.neg" || n.Target == "operator.invert") && rest != n.Text {
+		p.s = rest
 		v, err := p.value(0)
 		return []argument{{value: v}}, err
 	}

@@ -50,6 +50,7 @@ func TestCalls(t *testing.T) {
 			"a method with sizes", x48, "v: \"f32[8, 4][4, 1]cpu\" = x.view(8, 4);  x = None\nreturn (v,)", "torch.view(x, [8, 4])",
 		},
 		{"Python's operators", x48, "a: \"f32[4, 8][8, 1]cpu\" = 2 ** x\nb: \"f32[4, 8][8, 1]cpu\" = -a\nreturn (b,)", "2 ** x"},
+		{"a negative number", x48, "a: \"f32[4, 8][8, 1]cpu\" = -9.25 * x\nreturn (a,)", "-9.25 * x"},
 		{
 			"an index", x48, "a: \"f32[1, 3][8, 1]cpu\" = x[(slice(1, 2, None), slice(None, 3, None))]\nreturn (a,)",
 			"torch.slice(a__of_1, dim = 1, end = 3)",
