@@ -14,7 +14,7 @@ import (
 
 const (
 	loweredTraces = "internal/app/lowering/testdata/"
-	attention     = "aten._scaled_dot_product_flash_attention_for_cpu_backward.default"
+	customTrace   = "explain/testdata/traces/pytorch-2.15/custom_op.log.zst" // with operators of the program's own
 )
 
 func TestLowerCommand(t *testing.T) {
@@ -42,9 +42,13 @@ func TestLowerCommand(t *testing.T) {
 		{"resnet18.log.zst --stage post_grad", []string{"[0/0] post-grad: ", "convolution"}},
 		{
 			"layer.log.zst --all", []string{
-				"[0/0] post-grad 2 (backward): 1 operator is not supported: " + attention + " (1)\n",
-				"forward: 1 of 1 lowered\n",
-				"not supported: " + attention + " (4)\n",
+				"[0/0] post-grad 2 (backward): lowered\n", "forward: 1 of 1 lowered\n", "post-grad: 2 of 2 lowered\n",
+			},
+		},
+		{
+			"../../../../" + customTrace + " --all", []string{
+				"[0/0] post-grad: 1 operator is not supported: mine.scale.default (1)\n",
+				"post-grad: 0 of 2 lowered\n", "not supported: mine.scale.default (6)\n",
 			},
 		},
 	} {
@@ -75,7 +79,7 @@ func TestLowerErrors(t *testing.T) {
 		{[]string{loweredTraces + "mlp.log.zst", "3/0"}, 64, "the trace has no graph 3/0; there are 0/0\n"},
 		{[]string{loweredTraces + "mlp.log.zst", "--emit", "cuda"}, 64, "--emit wants one of summary, graph, fusion, c, triton, "},
 		{[]string{loweredTraces + "mlp.log.zst", "--stage", "fused"}, 64, "graph 0/0 has no stage fused in the trace; it has "},
-		{[]string{loweredTraces + "layer.log.zst", "--stage", "backward"}, 65, "[0/0] backward is not lowered: 1 operator is not supp"},
+		{[]string{customTrace, "0/0"}, 65, "[0/0] post-grad is not lowered: 1 operator is not supported: mine.scale.default (1)\n"},
 		{[]string{large}, 65, "[0/0] dynamo is not lowered: the graph has 100002 nodes, and graphs of up to 20000 "},
 		{[]string{"fixtures/bar/model.go"}, 0, ""},
 	} {
