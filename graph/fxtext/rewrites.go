@@ -40,6 +40,8 @@ func rewrites(target string) (rewrite, bool) {
 		return moved, true
 	case "aten._scaled_dot_product_flash_attention_for_cpu_backward.default":
 		return attentionBackward, true
+	case "aten.convolution_backward.default":
+		return convolutionBackward, true
 	case "prims.fma.default":
 		return fma, true
 	case "prims._low_memory_max_pool_with_offsets.default":

@@ -98,6 +98,9 @@ func functionRows(target string) []*ops.Op {
 			rows = append(rows, row)
 		}
 	}
+	if row, ok := ops.Lookup(map[string]string{"max": "maximum", "min": "minimum"}[name]); ok { // of two tensors
+		rows = append(rows, row)
+	}
 	return slices.DeleteFunc(rows, func(row *ops.Op) bool { return row.Tags.Has(ops.TagDataDependent) })
 }
 
