@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tcdbg/graph"
+	"tcdbg/inductor/ir"
 	"tcdbg/inductor/plan"
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
@@ -45,16 +46,78 @@ func (f *frame) flow(e *plan.Extern) {
 	for i, b := range e.Outs {
 		outs[i] = f.tensor(b)
 	}
-	if e.Flow.Op == graph.CondTarget {
-		b := bodies[1]
-		if args[0].(*torch.Tensor).Bool() {
-			b = bodies[0]
-		}
-		b.into(args[1:], outs, f.syms)
-		return
+	switch {
+	case e.Flow.Chooses:
+		bodies[chosen(args[0].(*torch.Tensor), e.Flow)].into(args[1:], outs, f.syms)
+	case e.Flow.Sliced > 0:
+		f.slices(e, bodies[0], args, outs)
+	default:
+		f.loop(e, bodies, args, outs)
 	}
-	f.loop(e, bodies, args, outs)
 }
+
+// chosen is the number of the body that a choice by t takes.
+func chosen(t *torch.Tensor, f *ir.FlowInfo) int {
+	if f.Op == graph.SwitchTarget {
+		return min(max(t.ItemInt(), 0), len(f.Names)-1)
+	}
+	if t.Bool() {
+		return 0
+	}
+	return 1
+}
+
+// slices calls a body for one slice after the other. What it gives goes into slices of the
+// step's results; what is carried, into one set of tensors and another in turn.
+func (f *frame) slices(e *plan.Extern, body *executable, args []torch.Value, outs []*torch.Tensor) {
+	k, m := e.Flow.Carried, e.Flow.Sliced
+	carry, whole, rest := slices.Clone(args[:k]), args[k:k+m], args[k+m:]
+	sets := [2][]*torch.Tensor{outs[:k:k], nil}
+	start := 0
+	if e.Flow.Op == graph.AssocTarget {
+		for i, x := range whole {
+			copyInto(sliceOf(x.(*torch.Tensor), 0), sliceOf(outs[i], 0))
+		}
+		start = 1
+	}
+	for i := start; i < int(f.eval(e.Flow.Length)); i++ {
+		if e.Flow.Op == graph.AssocTarget {
+			carry = carry[:0]
+			for _, y := range outs {
+				carry = append(carry, sliceOf(y, i-1))
+			}
+		}
+		in := carry
+		for _, x := range whole {
+			in = append(in[:len(in):len(in)], sliceOf(x.(*torch.Tensor), i))
+		}
+		if k > 0 && sets[i%2] == nil {
+			sets[1] = f.likes(e.Outs[:k])
+		}
+		into := slices.Clone(sets[i%2])
+		for _, y := range outs[k:] {
+			into = append(into, sliceOf(y, i))
+		}
+		body.into(append(in[:len(in):len(in)], rest...), into, f.syms)
+		for j := range k {
+			carry[j] = into[j]
+		}
+	}
+	for j := range k {
+		if t := carry[j].(*torch.Tensor); t != outs[j] {
+			copyInto(t, outs[j])
+		}
+	}
+}
+
+// sliceOf is slice i of a tensor along its first dimension.
+func sliceOf(t *torch.Tensor, i int) *torch.Tensor {
+	shape, stride, off := t.Layout()
+	return torch.FromStorage(t.Storage(), t.DType(), shape[1:], stride[1:], off+i*stride[0])
+}
+
+// copyInto copies a tensor into memory that there is.
+func copyInto(from, to *torch.Tensor) { torch.CallInto(ops.Clone, cloneOf(from), []*torch.Tensor{to}) }
 
 // value is an argument of a body: a tensor, or a size as a number.
 func (f *frame) value(a ops.Arg) torch.Value {
@@ -86,7 +149,7 @@ func (f *frame) loop(e *plan.Extern, bodies []*executable, args []torch.Value, o
 	}
 	for i := range k {
 		if t := args[i].(*torch.Tensor); t != outs[i] {
-			torch.CallInto(ops.Clone, cloneOf(t), []*torch.Tensor{outs[i]})
+			copyInto(t, outs[i])
 		}
 	}
 }
@@ -118,7 +181,7 @@ func (x *executable) into(in []torch.Value, outs []*torch.Tensor, syms map[*sym.
 	vals := f.outputs(in)
 	for i := range outs {
 		if !direct[i] {
-			torch.CallInto(ops.Clone, cloneOf(vals[i].(*torch.Tensor)), outs[i:i+1])
+			copyInto(vals[i].(*torch.Tensor), outs[i])
 		}
 	}
 	runtime.KeepAlive(in)

@@ -96,6 +96,8 @@ func (p *parser) line(s string) error {
 		return nil
 	case strings.HasPrefix(s, "return ("):
 		return p.ret(s[len("return (") : len(s)-1])
+	case strings.HasPrefix(s, "return ["): // the body of a scan
+		return p.ret(s[len("return [") : len(s)-1])
 	case strings.HasPrefix(s, "return "): // the condition of a loop
 		return p.ret(s[len("return "):])
 	}
@@ -273,7 +275,7 @@ func (p *parser) call(n *Node, s string) error {
 	if args, ok := strings.CutPrefix(s, "torch.ops.higher_order."+ApplyTarget+"("); ok {
 		return p.apply(n, strings.TrimSuffix(args, ")"))
 	}
-	for op := range bodyWords {
+	for op := range flowForms {
 		if args, ok := strings.CutPrefix(s, "torch.ops.higher_order."+op+"("); ok {
 			return p.flow(n, op, strings.TrimSuffix(args, ")"))
 		}

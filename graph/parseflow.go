@@ -9,30 +9,31 @@ import (
 
 // This file reads back nodes of control flow.
 
-// flow reads the arguments of cond or while_loop.
+// flow reads the arguments of a call of control flow.
 func (p *parser) flow(n *Node, op, s string) error {
-	f := &Flow{Op: op}
-	if op == CondTarget {
+	f, form := &Flow{Op: op}, flowForms[op]
+	if form.chooses {
 		pred, rest, _ := strings.Cut(s, ", ")
 		if p.vals[pred] == nil {
 			return fmt.Errorf("unknown predicate %q", pred)
 		}
 		n.Args, s = append(n.Args, p.vals[pred]), rest
 	}
-	for range bodyWords[op][0] {
-		name, rest, ok := strings.Cut(s, ", ")
-		if !ok {
-			return fmt.Errorf("a call without operands: %q", s)
-		}
+	names, rest, err := bodyNames(op, s)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
 		b, err := p.body(name, nil)
 		if err != nil {
 			return err
 		}
-		f.Bodies, s = append(f.Bodies, b), rest
+		f.Bodies = append(f.Bodies, b)
 	}
-	for s != "" {
-		list, rest, ok := strings.Cut(strings.TrimPrefix(s, "("), ")")
-		if !ok {
+	for s = rest; s != ""; {
+		end := map[byte]string{'(': ")", '[': "]"}[s[0]]
+		list, rest, ok := strings.Cut(s[1:], end)
+		if !ok || end == "" {
 			return fmt.Errorf("operands without an end: %q", s)
 		}
 		values := []ops.Value{}
@@ -54,27 +55,21 @@ func (p *parser) flow(n *Node, op, s string) error {
 	return nil
 }
 
-// fits reports what is missing for the value of a node to be known.
-func fits(n *Node, f *Flow) error {
-	want := 2
-	if len(n.Args) != want {
-		return fmt.Errorf("%s has %d arguments, not %d", f.Op, len(n.Args), want)
-	}
-	for _, b := range f.Bodies {
-		n.Flow = f
-		if len(b.Placeholders()) != len(n.Operands()) {
-			return fmt.Errorf("%s takes %d values, not %d", b.Name, len(b.Placeholders()), len(n.Operands()))
+// bodyNames reads the names of the bodies, which the operands follow.
+func bodyNames(op, s string) (names []string, rest string, err error) {
+	if flowForms[op].many {
+		list, rest, ok := strings.Cut(strings.TrimPrefix(s, "["), "], ")
+		if !ok {
+			return nil, "", fmt.Errorf("a call without operands: %q", s)
 		}
-		for _, a := range b.Outputs() {
-			if x, ok := a.(*Node); !ok || !x.IsTensor() {
-				return fmt.Errorf("%s gives no tensor", b.Name)
-			}
-		}
+		return strings.Split(list, ", "), rest, nil
 	}
-	for i, p := range f.Bodies[1].Placeholders() {
-		if i < n.Carried() && !p.IsTensor() {
-			return fmt.Errorf("%s carries %s, which is no tensor", f.Op, p.Name)
+	for range flowTexts[op].bodies[0] {
+		name, after, ok := strings.Cut(s, ", ")
+		if !ok {
+			return nil, "", fmt.Errorf("a call without operands: %q", s)
 		}
+		names, s = append(names, name), after
 	}
-	return nil
+	return names, s, nil
 }

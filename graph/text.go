@@ -75,6 +75,9 @@ func (g *Graph) line(n *Node, dead []*Node, pair int) string {
 	if n.Kind == Output && pair == bare {
 		return "return " + argsText(n.Args, nil)
 	}
+	if n.Kind == Output && pair == square {
+		return "return [" + argsText(n.Args, nil) + "]"
+	}
 	if n.Kind == Output && pair > 0 {
 		return "return (" + tupleText([]ops.Arg{tuple(n.Args[:pair]), tuple(n.Args[pair:])}) + ")"
 	}

@@ -2,7 +2,7 @@
 // derivative rules of the operator table. aot makes its joint graph with it, the tracer
 // a backward pass that is captured with what it differentiates.
 //
-// It imports graph and ops of ours. Open this file.
+// It imports graph, graph/decompose and ops of ours. Open this file.
 package derive
 
 import (

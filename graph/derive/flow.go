@@ -4,11 +4,12 @@ import (
 	"fmt"
 
 	"tcdbg/graph"
+	"tcdbg/graph/decompose"
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
 )
 
-// This file differentiates control flow: the gradient of a choice between two graphs is a
+// This file differentiates control flow: the gradient of a choice between graphs is a
 // choice by the same predicate between their gradients, each of which computes its graph
 // again, as PyTorch does it.
 
@@ -41,7 +42,11 @@ func (p *Pass) Flow(n *graph.Node) (given []ops.Value, ok bool) {
 	if !ok {
 		return given, false
 	}
-	if n.Flow.Op != graph.CondTarget {
+	derive := map[string]func(n *graph.Node, tangents []*graph.Node){
+		graph.CondTarget: p.choice, graph.SwitchTarget: p.choice,
+		graph.MapTarget: p.mapped, graph.ScanTarget: p.scanned, graph.AssocTarget: p.associated,
+	}[n.Flow.Op]
+	if derive == nil {
 		p.lacks(n.Flow.Op)
 		return given, false
 	}
@@ -57,26 +62,53 @@ func (p *Pass) Flow(n *graph.Node) (given []ops.Value, ok bool) {
 		}
 		tangents = append(tangents, given[i].(*graph.Node))
 	}
+	derive(n, tangents)
+	return given, true
+}
+
+// choice differentiates a choice.
+func (p *Pass) choice(n *graph.Node, tangents []*graph.Node) {
 	var wanted []int // operands that want a gradient
 	for i, x := range n.Operands() {
-		if p.Needs[x] && x.IsTensor() && x.TensorMeta().DType.IsFloat() {
+		if p.wants(x) {
 			wanted = append(wanted, i)
 		}
 	}
-	d := &graph.Node{Name: n.Flow.Op, Stack: b.Stack, NoGrad: p.NoGrad}
 	operands := append(values(n.Operands()), values(tangents)...)
-	d.Args = []ops.Arg{n.Predicate(), operands}
 	f := &graph.Flow{Op: n.Flow.Op}
 	for _, body := range n.Flow.Bodies {
-		f.Bodies = append(f.Bodies, p.gradientBody(body, wanted, tangents))
+		g, _ := p.gradientBody(body, wanted, tangentsOf(tangents))
+		f.Bodies = append(f.Bodies, g)
 	}
+	ds := p.append(n, f, n.Predicate(), operands)
+	for k, i := range wanted {
+		p.Add(n.Operands()[i], ds(k))
+	}
+}
+
+// wants reports whether a gradient of x is asked for.
+func (p *Pass) wants(x *graph.Node) bool {
+	return p.Needs[x] && x.IsTensor() && x.TensorMeta().DType.IsFloat()
+}
+
+// append appends the call that differentiates n, and returns what gives its values.
+func (p *Pass) append(n *graph.Node, f *graph.Flow, args ...ops.Arg) func(k int) *graph.Node {
+	b := p.Builder(n)
+	d := &graph.Node{Name: f.Op, Stack: b.Stack, NoGrad: p.NoGrad, Args: args}
 	d.SetFlow(f)
 	p.G.Append(d)
+	decompose.RefreshFlow(d)
 	items := &graph.Builder{G: p.G, Stack: b.Stack, NoGrad: p.NoGrad}
-	for k, i := range wanted {
-		p.Add(n.Operands()[i], items.Item(d, k))
+	return func(k int) *graph.Node { return items.Item(d, k) }
+}
+
+// tangentsOf are what gradients look like that are handed to a body whole.
+func tangentsOf(ns []*graph.Node) []*ops.TensorMeta {
+	out := make([]*ops.TensorMeta, len(ns))
+	for i, n := range ns {
+		out[i] = n.TensorMeta()
 	}
-	return given, true
+	return out
 }
 
 func values(ns []*graph.Node) []ops.Value {
@@ -88,9 +120,10 @@ func values(ns []*graph.Node) []ops.Value {
 }
 
 // gradientBody computes what a body computes and, with the gradients of its results as
-// further inputs, the gradients of the wanted inputs.
-func (p *Pass) gradientBody(body *graph.Graph, wanted []int, tangents []*graph.Node) *graph.Graph {
-	g, _ := body.Clone(body.Name + "_grad")
+// further inputs, the gradients of the wanted inputs; of reached is which of them there are,
+// the others being zeros.
+func (p *Pass) gradientBody(body *graph.Graph, wanted []int, tangents []*ops.TensorMeta) (g *graph.Graph, reached []bool) {
+	g, _ = body.Clone(body.Name + "_grad")
 	phs, out := g.Placeholders(), g.OutputNode()
 	outs := out.Args
 	g.Erase(out)
@@ -109,7 +142,7 @@ func (p *Pass) gradientBody(body *graph.Graph, wanted []int, tangents []*graph.N
 			continue
 		}
 		name := fmt.Sprintf("tangents_%d", k+1)
-		m := *tangents[k].TensorMeta()
+		m := *tangents[k]
 		m.RequiresGrad, m.Offset = false, sym.C(0)
 		t := g.Input(name, name, "", &m)
 		if q.Needs[y] {
@@ -125,6 +158,7 @@ func (p *Pass) gradientBody(body *graph.Graph, wanted []int, tangents []*graph.N
 	var grads []ops.Arg
 	for _, i := range wanted {
 		d := q.Grads[phs[i]]
+		reached = append(reached, d != nil)
 		if d == nil {
 			m := phs[i].TensorMeta()
 			d = b.Emit(ops.Full, m.Shape, 0.0, m.DType, m.Device)
@@ -133,7 +167,7 @@ func (p *Pass) gradientBody(body *graph.Graph, wanted []int, tangents []*graph.N
 	}
 	g.SetOutput(grads)
 	g.EliminateDead()
-	return g
+	return g, reached
 }
 
 // Back appends the derivatives of all nodes up to last, last first.

@@ -178,13 +178,16 @@ type ExternInfo struct {
 }
 
 // FlowInfo is control flow as an extern call: graphs, of which the data decides which run.
-// The arguments are, of cond, the predicate and what both branches take, of while_loop what
-// it carries and what both bodies read besides.
+// The arguments are those of the graph's node, without lists: what chooses, what is carried,
+// what is taken apart, and what the bodies read besides.
 type FlowInfo struct {
 	Op      string
 	Names   []string // of the bodies in the graph
 	Bodies  []*graph.Graph
-	Carried int // arguments that each round replaces
+	Chooses bool    // the first argument chooses the body
+	Carried int     // arguments that each call replaces
+	Sliced  int     // arguments after those that are taken apart along their first dimension
+	Length  sym.Int // slices that there are of those
 }
 
 // Program is the name of body k as a program, in a graph of that name.

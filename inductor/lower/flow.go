@@ -8,16 +8,23 @@ import (
 
 // This file lowers control flow: a call, between kernels, of programs of its own.
 
-const reasonFlow ir.Reason = "the data decides which of its graphs runs, and how often"
+const (
+	reasonFlow   ir.Reason = "the data decides which of its graphs runs, and how often"
+	reasonSlices ir.Reason = "its graph runs for one slice after the other"
+)
 
 // flow lowers a node of control flow.
 func (l *lowering) flow(n *graph.Node) error {
 	c := &call{l: l, n: n}
 	x := &ir.ExternInfo{Reason: reasonFlow, Flow: &ir.FlowInfo{
-		Op: n.Flow.Op, Names: n.BodyNames(), Bodies: n.Flow.Bodies, Carried: n.Carried(),
+		Op: n.Flow.Op, Names: n.BodyNames(), Bodies: n.Flow.Bodies, Carried: n.Carried(), Sliced: n.Sliced(),
 	}}
+	if x.Flow.Sliced > 0 {
+		x.Flow.Length, x.Reason = n.Length(), reasonSlices
+	}
 	read := n.Operands()
 	if p := n.Predicate(); p != nil {
+		x.Flow.Chooses = true
 		read = append([]*graph.Node{p}, read...)
 	}
 	for _, v := range read {

@@ -3,6 +3,9 @@ package plan
 import (
 	"fmt"
 	"strings"
+
+	"tcdbg/graph"
+	"tcdbg/inductor/ir"
 )
 
 // This file says what a call of control flow does, for the listings of programs.
@@ -27,18 +30,55 @@ func (p *Plan) FlowText(x *Extern) []string {
 	for _, b := range x.Outs {
 		outs = append(outs, p.Buffers[b].Name)
 	}
-	to := strings.Join(outs, ", ")
-	if f.Carried > 0 {
-		rest := strings.Join(append(append([]string{}, outs...), args[f.Carried:]...), ", ")
-		return []string{
-			fmt.Sprintf("%s = %s;", to, strings.Join(args[:f.Carried], ", ")),
-			fmt.Sprintf("while (*%s(%s))", f.Program(p.Name, 0), rest),
-			fmt.Sprintf("    %s = %s(%s);", to, f.Program(p.Name, 1), rest),
+	to, call := strings.Join(outs, ", "), func(k int, args ...string) string {
+		return fmt.Sprintf("%s(%s)", f.Program(p.Name, k), strings.Join(args, ", "))
+	}
+	switch {
+	case f.Op == graph.SwitchTarget:
+		lines := []string{fmt.Sprintf("switch (*%s)", args[0])}
+		for k := range f.Names {
+			lines = append(lines, fmt.Sprintf("case %d: %s = %s; break;", k, to, call(k, args[1:]...)))
 		}
+		return lines
+	case f.Chooses:
+		return []string{
+			fmt.Sprintf("if (*%s)", args[0]), fmt.Sprintf("    %s = %s;", to, call(0, args[1:]...)),
+			"else", fmt.Sprintf("    %s = %s;", to, call(1, args[1:]...)),
+		}
+	case f.Sliced > 0:
+		return sliceText(f, args, outs, call)
 	}
-	rest := strings.Join(args[1:], ", ")
+	all := append(append([]string{}, outs...), args[f.Carried:]...)
 	return []string{
-		fmt.Sprintf("if (*%s)", args[0]), fmt.Sprintf("    %s = %s(%s);", to, f.Program(p.Name, 0), rest),
-		"else", fmt.Sprintf("    %s = %s(%s);", to, f.Program(p.Name, 1), rest),
+		fmt.Sprintf("%s = %s;", to, strings.Join(args[:f.Carried], ", ")),
+		fmt.Sprintf("while (*%s)", call(0, all...)),
+		fmt.Sprintf("    %s = %s;", to, call(1, all...)),
 	}
+}
+
+// sliceText is a call of a body for each slice.
+func sliceText(f *ir.FlowInfo, args, outs []string, call func(k int, args ...string) string) []string {
+	at := func(names []string, i string) []string {
+		var out []string
+		for _, n := range names {
+			out = append(out, n+"["+i+"]")
+		}
+		return out
+	}
+	k, from := f.Carried, 0
+	whole, rest := args[k:k+f.Sliced], args[k+f.Sliced:]
+	carried := outs[:k]
+	var lines []string
+	switch {
+	case f.Op == graph.AssocTarget:
+		carried, from = at(outs, "i - 1"), 1
+		lines = append(lines, fmt.Sprintf("%s = %s;", strings.Join(at(outs, "0"), ", "), strings.Join(at(whole, "0"), ", ")))
+	case k > 0:
+		lines = append(lines, fmt.Sprintf("%s = %s;", strings.Join(outs[:k], ", "), strings.Join(args[:k], ", ")))
+	}
+	to := append(append([]string{}, outs[:k]...), at(outs[k:], "i")...)
+	given := append(append(append([]string{}, carried...), at(whole, "i")...), rest...)
+	return append(
+		lines, fmt.Sprintf("for (i = %d; i < %s; i++)", from, f.Length), fmt.Sprintf("    %s = %s;", strings.Join(to, ", "), call(0, given...)),
+	)
 }

@@ -110,36 +110,3 @@ func MarkStatic(t *torch.Tensor, dims ...int) {
 	}
 	mark(t, torch.DimStatic, dims)
 }
-
-// Cond calls yes or no on the operands as pred, a tensor with one element,
-// says. Compiled, both are traced and the graph holds both, as torch.cond does it. They have
-// to return tensors of their own that are alike, and may change nothing from outside; else
-// the graph breaks at the call, and the branch that is taken is captured after it.
-func Cond(pred *torch.Tensor, yes, no func(...*torch.Tensor) *torch.Tensor, operands ...*torch.Tensor) *torch.Tensor {
-	if pred.Bool() {
-		return yes(operands...)
-	}
-	return no(operands...)
-}
-
-// WhileLoop repeats body on the carried tensors while cond holds. Without a round it returns
-// copies of them. Compiled, both functions are traced and the graph holds the loop, as
-// PyTorch's while_loop does it. The body has to return tensors of its own that are like what
-// it got, and neither may change anything from outside; else the graph breaks at the call,
-// which runs eagerly. So does a loop that gradients would flow through.
-func WhileLoop(
-	cond func(...*torch.Tensor) *torch.Tensor, body func(...*torch.Tensor) []*torch.Tensor, carried ...*torch.Tensor,
-) []*torch.Tensor {
-	rounds := 0
-	for ; cond(carried...).Bool(); rounds++ {
-		carried = body(carried...)
-	}
-	if rounds > 0 {
-		return carried
-	}
-	copies := make([]*torch.Tensor, len(carried))
-	for i, t := range carried {
-		copies[i] = t.Clone()
-	}
-	return copies
-}

@@ -1076,6 +1076,9 @@ func ReturnInverse(value bool) torch.Option {
 	return torch.Option{Name: "return_inverse", Value: value}
 }
 
+// Reverse is the keyword reverse.
+func Reverse(value bool) torch.Option { return torch.Option{Name: "reverse", Value: value} }
+
 // Rho is the keyword rho.
 func Rho(value float64) torch.Option { return torch.Option{Name: "rho", Value: value} }
 

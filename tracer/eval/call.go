@@ -147,15 +147,23 @@ func (tr *Trace) receiverTracked(c *ssa.CallCommon) *value.Tracked {
 
 // freeTracked is what is tracked of the bound variables of the closure that is called.
 func (tr *Trace) freeTracked(c *ssa.CallCommon, fn *ssa.Function, free []unsafe.Pointer) []*value.Tracked {
+	if len(fn.FreeVars) == 0 {
+		return nil
+	}
+	return tr.boundTracked(tr.In.ClosureOf(tr.addr(c.Value)), fn, tr.tracked(c.Value))
+}
+
+// boundTracked is what is tracked of the bound variables of cl, of which n is tracked.
+func (tr *Trace) boundTracked(cl *host.Closure, fn *ssa.Function, n *value.Tracked) []*value.Tracked {
 	tracked := make([]*value.Tracked, len(fn.FreeVars))
 	if len(tracked) == 0 {
 		return tracked
 	}
 	// The registers that a MakeClosure bound may be dead by now; the closure is not.
-	if made := tr.clos[tr.In.ClosureOf(tr.addr(c.Value))]; made != nil {
+	if made := tr.clos[cl]; made != nil {
 		return made.tracked
 	}
-	if n := tr.tracked(c.Value); n != nil && n.Src != nil {
+	if n != nil && n.Src != nil {
 		for i, fv := range fn.FreeVars {
 			tracked[i] = tr.src.Track(tr.src.Free(n.Src, i, fv))
 		}

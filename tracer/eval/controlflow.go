@@ -23,7 +23,7 @@ import (
 // function that breaks, or does what no body may do, has the trace made again with a break
 // in front of the whole call, which then runs as it does without a compiler.
 
-// controlFlow is a call of compiler.Cond or compiler.WhileLoop that is being traced.
+// controlFlow is a call of compiler.Cond, compiler.WhileLoop or one of their kind that is being traced.
 type controlFlow struct {
 	call  *ssa.Call
 	name  string       // compiler.Cond
@@ -35,7 +35,12 @@ type controlFlow struct {
 	before   *graph.Node     // the last node before the function that is traced
 	spans    int             // objects of the trace before it
 	made     int             // calls of operators before it
-	operands []*graph.Node   // that a loop carries
+	pick     *graph.Node     // what a choice goes by
+	branches []place         // that it chooses from
+	operands []*graph.Node   // that a loop carries, or that are taken apart
+	always   []*graph.Node   // what each call of the one body is given besides
+	along    along           // how a scan goes through what is taken apart
+	carried  int             // operands that are replaced from call to call, where the others are taken apart
 	params   []*graph.Node   // their placeholders in the function that is traced
 	reads    [][]*graph.Node // of each body, what it reads besides
 	bodies   []*graph.Graph
@@ -124,25 +129,35 @@ func (fn *functions) onlyOwnInFlow(base *torch.Tensor, row *ops.Op) {
 	fn.inFlow("writes to a tensor from outside of it: %s", row.Name)
 }
 
-// enterFlowBody pushes a frame of the function v that control flow is given; of is the list
-// of what it takes.
-func (tr flows) enterFlowBody(c *controlFlow, v ssa.Value, of *value.Tracked, list unsafe.Pointer, into ssa.CallInstruction) *shadow {
-	cl := tr.In.ClosureOf(tr.addr(v))
+// place is where a value is, and what is tracked of it.
+type place struct {
+	at unsafe.Pointer
+	n  *value.Tracked
+}
+
+// placeOf is that of a register.
+func (tr flows) placeOf(v ssa.Value) place { return place{tr.addr(v), tr.tracked(v)} }
+
+// enterFlowBody pushes a frame of a function that control flow is given, which name calls;
+// given are the lists of what it takes.
+func (tr flows) enterFlowBody(c *controlFlow, f place, name string, into ssa.CallInstruction, given ...place) *shadow {
+	cl := tr.In.ClosureOf(f.at)
 	if cl == nil || cl.Fn.Blocks == nil {
-		c.refuse("%s is a function without a body", value.LocalName(v))
+		c.refuse("%s is a function without a body", name)
 	}
 	if m, ok := cl.Compiled.(Marked); ok && (m.Disabled() || m.Constant()) {
 		c.refuse("%s is marked not to be compiled", value.FuncName(cl.Fn))
 	}
-	if n := tr.tracked(v); n != nil && n.Src != nil {
-		tr.Guards.Func(n.Src, cl.Fn)
+	if f.n != nil && f.n.Src != nil {
+		tr.Guards.Func(f.n.Src, cl.Fn)
 	}
-	tracked := tr.freeTracked(&ssa.CallCommon{Value: v}, cl.Fn, cl.Free)
-	f, param := tr.th.Push(cl.Fn, cl.Free, into), cl.Fn.Params[0]
-	tr.In.Copy(param.Type(), f.Addr(param), list)
-	sh := &shadow{
-		frame: f, initial: -1, tracked: map[ssa.Value]*value.Tracked{param: of},
-		assigned: map[ssa.Value]bool{param: true}, free: tracked,
+	tracked := tr.boundTracked(cl, cl.Fn, f.n)
+	frame := tr.th.Push(cl.Fn, cl.Free, into)
+	sh := &shadow{frame: frame, initial: -1, tracked: map[ssa.Value]*value.Tracked{}, assigned: map[ssa.Value]bool{}, free: tracked}
+	for i, p := range given {
+		param := cl.Fn.Params[i]
+		tr.In.Copy(param.Type(), frame.Addr(param), p.at)
+		sh.tracked[param], sh.assigned[param] = p.n, true
 	}
 	for i, fv := range cl.Fn.FreeVars {
 		sh.tracked[fv] = tracked[i]
@@ -152,19 +167,21 @@ func (tr flows) enterFlowBody(c *controlFlow, v ssa.Value, of *value.Tracked, li
 }
 
 // traceFlowBody begins to trace a function whose operators become a body.
-func (tr flows) traceFlowBody(c *controlFlow, v ssa.Value, of *value.Tracked, list unsafe.Pointer) {
+func (tr flows) traceFlowBody(c *controlFlow, f place, name string, given ...place) {
 	c.before, c.spans = tr.Graph.Last(), len(tr.mem.spans)
-	tr.enterFlowBody(c, v, of, list, nil).flow = c
+	tr.enterFlowBody(c, f, name, nil, given...).flow = c
 }
 
 // endFlowBody takes what a traced function returns.
 func (tr flows) endFlowBody(in *ssa.Return) {
 	c := tr.flowing
 	switch c.flow.Op {
-	case graph.CondTarget:
+	case graph.CondTarget, graph.SwitchTarget:
 		tr.endBranch(c, in)
 	case graph.WhileTarget:
 		tr.endLoopBody(c, in)
+	default:
+		tr.endSlices(c, in)
 	}
 }
 
@@ -276,10 +293,19 @@ func (fn *functions) forgetBody(c *controlFlow, nodes []*graph.Node, own map[*gr
 }
 
 // lifted are what the bodies read besides what is carried, and its names in them: what all
-// read by name, then what one reads, called after that, as PyTorch has them.
+// read by name, then what one reads, called after that, as PyTorch has them. One body reads
+// first what the call is given for it.
 func (c *controlFlow) lifted() (nodes []*graph.Node, names []string) {
+	if len(c.reads) == 1 {
+		for _, n := range append(c.always[:len(c.always):len(c.always)], c.reads[0]...) {
+			if !isIn(n, nodes) {
+				nodes, names = append(nodes, n), append(names, n.Name)
+			}
+		}
+		return nodes, names
+	}
 	for _, n := range c.reads[0] {
-		if isIn(n, c.reads[1]) {
+		if !slices.ContainsFunc(c.reads, func(list []*graph.Node) bool { return !isIn(n, list) }) {
 			nodes = append(nodes, n)
 		}
 	}
@@ -343,6 +369,29 @@ func (tr flows) endFlow(c *controlFlow, args ...ops.Arg) []*torch.Tensor {
 	return out
 }
 
+// elements are those of a slice, whose length is guarded.
+func (tr flows) elements(list ssa.Value) []place {
+	n, h := tr.tracked(list), *(*value.SliceHeader)(tr.addr(list))
+	if n != nil && n.Src != nil {
+		tr.Guards.Len(n.Src, h.Len)
+	}
+	places, tracked := tr.elemValues(value.ElemType(list.Type()), h, n)
+	out := make([]place, len(places))
+	for i, p := range places {
+		out[i] = place{p, tracked[i]}
+	}
+	return out
+}
+
+// tensorsOf are the tensors of a slice and their nodes.
+func (tr flows) tensorsOf(list ssa.Value) (ts []*torch.Tensor, nodes []*graph.Node) {
+	for _, e := range tr.elements(list) {
+		t := *(**torch.Tensor)(e.at)
+		ts, nodes = append(ts, t), append(nodes, tr.nodeOf(t, e.n))
+	}
+	return ts, nodes
+}
+
 // values are nodes as a list among the arguments of a node.
 func values(nodes []*graph.Node) []ops.Value {
 	out := []ops.Value{}
@@ -380,88 +429,13 @@ func (c *controlFlow) oneElement(n *graph.Node, what string) {
 	}
 }
 
-// branchWords are what the branches are called in names, and in breaks.
-var branchWords, branchNames = []string{"true_branch", "false_branch"}, []string{"the true branch", "the false branch"}
-
-// enterCond begins a call of compiler.Cond with its true branch.
-func enterCond(t *Trace, in *ssa.Call) bool {
-	tr, c := flows{t}, beginFlow(t, in, graph.CondTarget, breaks.DataDependentBranching)
-	pred := tr.tensorNode(in.Call.Args[0])
-	c.oneElement(pred, "the predicate")
-	if yes, known := tr.writtenDown(in.Call.Args[0], pred); known {
-		branch := in.Call.Args[2]
-		if yes {
-			branch = in.Call.Args[1]
-		}
-		list := in.Call.Args[3]
-		of, at := tr.tracked(list), tr.addr(list)
-		tr.begun(c)
-		tr.enterFlowBody(c, branch, of, at, in)
-		tr.flowing = c.outer
-		return true
-	}
-	list := in.Call.Args[3]
-	n := tr.tracked(list)
-	if n != nil && n.Src != nil {
-		tr.Guards.Len(n.Src, (*value.SliceHeader)(tr.addr(list)).Len)
-	}
-	places, tracked := tr.elemValues(value.ElemType(list.Type()), *(*value.SliceHeader)(tr.addr(list)), n)
-	for i, p := range places {
-		tr.nodeOf(*(**torch.Tensor)(p), tracked[i])
-	}
-	tr.begun(c)
-	tr.traceFlowBody(c, in.Call.Args[1], n, tr.addr(list))
-	return true
-}
-
-// writtenDown reports what a predicate is that is a number of the program's text.
-func (tr flows) writtenDown(v ssa.Value, n *graph.Node) (yes, known bool) {
-	if n.Op != ops.Full || tr.mutated[tr.baseOf(tr.tensorAt(v))] {
-		return false, false
-	}
-	fill := ops.In[ops.FullArgs](&ops.Call{Op: n.OpRow(), Args: n.Args}).FillValue.Arg
-	if _, open := fill.(*graph.Node); open {
-		return false, false
-	}
-	return ops.NumberOf(fill) != 0, true
-}
-
-// endBranch takes what a branch returns, and goes on with the other one or ends the call.
-func (tr flows) endBranch(c *controlFlow, in *ssa.Return) {
-	v, k := in.Results[0], len(c.bodies)
-	node := tr.ownResult(c, *(**torch.Tensor)(tr.addr(v)), tr.tracked(v), branchNames[k])
-	tr.takeBody(c, branchWords[k], []*graph.Node{node})
-	tr.leaveFlowBody()
-	args := c.call.Call.Args
-	if k == 0 {
-		tr.traceFlowBody(c, args[2], tr.tracked(args[3]), tr.addr(args[3]))
-		return
-	}
-	yes, no := c.bodies[0].Outputs()[0].(*graph.Node), c.bodies[1].Outputs()[0].(*graph.Node)
-	if what, x, y := like(yes.TensorMeta(), no.TensorMeta()); what != "" {
-		c.refuse("the output of the true branch has %s %v, that of the false branch %v", what, x, y)
-	}
-	t := tr.endFlow(c, tr.tensorNode(args[0]), values(c.completeBodies()))[0]
-	tr.In.Copy(c.call.Type(), tr.addr(c.call), unsafe.Pointer(&t))
-	tr.set(c.call, nil)
-	tr.nameAfter(c.call, tr.Nodes[t])
-}
-
 // loopWords are what the functions of a loop are called in names.
 var loopWords = []string{"cond_fn", "body_fn"}
 
 // enterLoop begins a call of compiler.WhileLoop with its condition.
 func enterLoop(t *Trace, in *ssa.Call) bool {
 	tr, c := flows{t}, beginFlow(t, in, graph.WhileTarget, breaks.DataDependentLoop)
-	list := in.Call.Args[2]
-	n := tr.tracked(list)
-	if n != nil && n.Src != nil {
-		tr.Guards.Len(n.Src, (*value.SliceHeader)(tr.addr(list)).Len)
-	}
-	places, tracked := tr.elemValues(value.ElemType(list.Type()), *(*value.SliceHeader)(tr.addr(list)), n)
-	for i, p := range places {
-		c.operands = append(c.operands, tr.nodeOf(*(**torch.Tensor)(p), tracked[i]))
-	}
+	_, c.operands = tr.tensorsOf(in.Call.Args[2])
 	if len(c.operands) == 0 {
 		c.refuse("it carries nothing")
 	}
@@ -492,7 +466,7 @@ func (tr flows) traceLoopBody(c *controlFlow) {
 		list[i] = tr.fake(p)
 	}
 	v := c.call.Call.Args[len(c.bodies)]
-	tr.traceFlowBody(c, v, nil, unsafe.Pointer(&list))
+	tr.traceFlowBody(c, tr.placeOf(v), value.LocalName(v), place{unsafe.Pointer(&list), nil})
 	c.before = before
 	param := tr.top().frame.Code.Fn.Params[0]
 	tr.backing(param.Type(), tr.shadowAddr(param))
@@ -525,23 +499,37 @@ func (tr flows) endLoopBody(c *controlFlow, in *ssa.Return) {
 
 // roundResults are the tensors that one round gives for the next: like what it got.
 func (tr flows) roundResults(c *controlFlow, v ssa.Value) []*graph.Node {
-	places, tracked := tr.elemValues(value.ElemType(v.Type()), *(*value.SliceHeader)(tr.addr(v)), tr.tracked(v))
-	if len(places) != len(c.operands) {
-		c.refuse("its body returns %d tensors where it carries %d", len(places), len(c.operands))
+	out := tr.ownResults(c, "its body", v)
+	if len(out) != len(c.operands) {
+		c.refuse("its body returns %d tensors where it carries %d", len(out), len(c.operands))
 	}
+	c.likeParams("its body", out)
+	return out
+}
+
+// ownResults are the tensors of the lists that a body returns, of which no two share memory.
+func (tr flows) ownResults(c *controlFlow, which string, lists ...ssa.Value) []*graph.Node {
 	var out []*graph.Node
 	bases := map[*torch.Tensor]bool{}
-	for i, p := range places {
-		t := *(**torch.Tensor)(p)
-		node := tr.ownResult(c, t, tracked[i], "its body")
-		if bases[tr.baseOf(t)] {
-			c.refuse("two tensors that its body returns share memory")
+	for _, v := range lists {
+		for _, e := range tr.elements(v) {
+			t := *(**torch.Tensor)(e.at)
+			out = append(out, tr.ownResult(c, t, e.n, which))
+			if bases[tr.baseOf(t)] {
+				c.refuse("two tensors that %s returns share memory", which)
+			}
+			bases[tr.baseOf(t)] = true
 		}
-		bases[tr.baseOf(t)] = true
-		if what, x, y := like(c.params[i].Meta.(*ops.TensorMeta), node.TensorMeta()); what != "" {
-			c.refuse("its body gets a tensor of %s %v and returns one of %v", what, x, y)
-		}
-		out = append(out, node)
 	}
 	return out
+}
+
+// likeParams breaks where a tensor that is given to the next call is not like the one that
+// this call was given.
+func (c *controlFlow) likeParams(which string, out []*graph.Node) {
+	for i, node := range out {
+		if what, x, y := like(c.params[i].Meta.(*ops.TensorMeta), node.TensorMeta()); what != "" {
+			c.refuse("%s gets a tensor of %s %v and returns one of %v", which, what, x, y)
+		}
+	}
 }

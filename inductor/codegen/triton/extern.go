@@ -27,25 +27,6 @@ func (m *module) extern(x *plan.Extern) {
 	m.p("    fill((%s,), %s)  # %s", strings.Join(outs, ", "), m.externCall(ops.Get(x.Op), x), x.Reason)
 }
 
-// flow calls the modules of the bodies of control flow, which are called what they are here.
-func (m *module) flow(x *plan.Extern, outs []string) {
-	var args []string
-	for _, a := range x.Args {
-		args = append(args, m.arg(a))
-	}
-	to, f, name := strings.Join(outs, ", "), x.Flow, func(k int) string { return strings.TrimLeft(x.Flow.Program(m.plan.Name, k), "_") }
-	m.p("    # %s: %s", f.Op, x.Reason)
-	if f.Carried > 0 {
-		rest := strings.Join(append(append([]string{}, outs...), args[f.Carried:]...), ", ")
-		m.p("    fill((%s,), (%s,))", to, strings.Join(args[:f.Carried], ", "))
-		m.p("    while %s.call([%s])[0].item():\n        fill((%s,), %s.call([%s]))", name(0), rest, to, name(1), rest)
-		return
-	}
-	rest := strings.Join(args[1:], ", ")
-	m.p("    if %s.item():\n        fill((%s,), %s.call([%s]))", args[0], to, name(0), rest)
-	m.p("    else:\n        fill((%s,), %s.call([%s]))", to, name(1), rest)
-}
-
 // noCounterpart are operators of ours that PyTorch computes within others, or with
 // other intermediate results.
 var noCounterpart = map[string]bool{

@@ -321,6 +321,7 @@ func pkg_tcdbg_torch_kw() *rt.Pkg {
 			"ReturnCounts":            p_tcdbg_torch_kw.ReturnCounts,
 			"ReturnIndices":           p_tcdbg_torch_kw.ReturnIndices,
 			"ReturnInverse":           p_tcdbg_torch_kw.ReturnInverse,
+			"Reverse":                 p_tcdbg_torch_kw.Reverse,
 			"Rho":                     p_tcdbg_torch_kw.Rho,
 			"Right":                   p_tcdbg_torch_kw.Right,
 			"RoundingMode":            p_tcdbg_torch_kw.RoundingMode,

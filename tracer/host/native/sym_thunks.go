@@ -32,14 +32,6 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			f()
 		}
-	case func() ([]byte, *p_tcdbg_torch_compiler.CacheInfo):
-		return func(a []unsafe.Pointer, r unsafe.Pointer) {
-			t := (*struct {
-				r0 []byte
-				r1 *p_tcdbg_torch_compiler.CacheInfo
-			})(r)
-			t.r0, t.r1 = f()
-		}
 	case func() (p_tcdbg_torch.DType, bool):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			t := (*struct {
@@ -855,14 +847,6 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*any)(r) = f(*(**p_tcdbg_torch.OrderedDict)(a[0]), *(*any)(a[1]))
 		}
-	case func(*p_tcdbg_torch.Recording) string:
-		return func(a []unsafe.Pointer, r unsafe.Pointer) {
-			*(*string)(r) = f(*(**p_tcdbg_torch.Recording)(a[0]))
-		}
-	case func(*p_tcdbg_torch.Recording, []*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor:
-		return func(a []unsafe.Pointer, r unsafe.Pointer) {
-			*(*[]*p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Recording)(a[0]), *(*[]*p_tcdbg_torch.Tensor)(a[1]))
-		}
 	case func(*p_tcdbg_torch.Storage):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			f(*(**p_tcdbg_torch.Storage)(a[0]))
@@ -1134,6 +1118,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*[]*p_tcdbg_torch.Tensor)(a[1]), *(**p_tcdbg_torch.Tensor)(a[2]), *(*[]p_tcdbg_torch.Option)(a[3])...)
 		}
+	case func(*p_tcdbg_torch.Tensor, []func(...*p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor, ...*p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*[]func(...*p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor)(a[1]), *(*[]*p_tcdbg_torch.Tensor)(a[2])...)
+		}
 	case func(*p_tcdbg_torch.Tensor, []int) []*p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*[]*p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*[]int)(a[1]))
@@ -1294,10 +1282,6 @@ func Thunk(f any) rt.Thunk {
 	case func(*p_tcdbg_torch.Traffic, p_tcdbg_torch.Traffic) p_tcdbg_torch.Traffic:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*p_tcdbg_torch.Traffic)(r) = f(*(**p_tcdbg_torch.Traffic)(a[0]), *(*p_tcdbg_torch.Traffic)(a[1]))
-		}
-	case func(*p_tcdbg_torch_compiler.CacheInfo, string) []string:
-		return func(a []unsafe.Pointer, r unsafe.Pointer) {
-			*(*[]string)(r) = f(*(**p_tcdbg_torch_compiler.CacheInfo)(a[0]), *(*string)(a[1]))
 		}
 	case func(*p_time.Duration) float64:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -1669,10 +1653,6 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_bytes.Reader)(r) = f(*(*[]byte)(a[0]))
 		}
-	case func([]byte) *p_tcdbg_torch_compiler.CacheInfo:
-		return func(a []unsafe.Pointer, r unsafe.Pointer) {
-			*(**p_tcdbg_torch_compiler.CacheInfo)(r) = f(*(*[]byte)(a[0]))
-		}
 	case func([]byte) [][]byte:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*[][]byte)(r) = f(*(*[]byte)(a[0]))
@@ -1958,13 +1938,25 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*[]*p_tcdbg_torch.Tensor)(r) = f(*(*func(...*p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor)(a[0]), *(*func(...*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor)(a[1]), *(*[]*p_tcdbg_torch.Tensor)(a[2])...)
 		}
+	case func(func(...*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor, []*p_tcdbg_torch.Tensor, ...*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*[]*p_tcdbg_torch.Tensor)(r) = f(*(*func(...*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor)(a[0]), *(*[]*p_tcdbg_torch.Tensor)(a[1]), *(*[]*p_tcdbg_torch.Tensor)(a[2])...)
+		}
 	case func(func(a *p_tcdbg_torch.Tensor, b *p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor) p_tcdbg_torch.Option:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*p_tcdbg_torch.Option)(r) = f(*(*func(a *p_tcdbg_torch.Tensor, b *p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor)(a[0]))
 		}
-	case func(func(inputs []*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor, []*p_tcdbg_torch.Tensor, []string, func(t *p_tcdbg_torch.Tensor)) *p_tcdbg_torch.Recording:
+	case func(func(a []*p_tcdbg_torch.Tensor, b []*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor, []*p_tcdbg_torch.Tensor, ...p_tcdbg_torch.Option) []*p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
-			*(**p_tcdbg_torch.Recording)(r) = f(*(*func(inputs []*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor)(a[0]), *(*[]*p_tcdbg_torch.Tensor)(a[1]), *(*[]string)(a[2]), *(*func(t *p_tcdbg_torch.Tensor))(a[3]))
+			*(*[]*p_tcdbg_torch.Tensor)(r) = f(*(*func(a []*p_tcdbg_torch.Tensor, b []*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor)(a[0]), *(*[]*p_tcdbg_torch.Tensor)(a[1]), *(*[]p_tcdbg_torch.Option)(a[2])...)
+		}
+	case func(func(carry []*p_tcdbg_torch.Tensor, x []*p_tcdbg_torch.Tensor) (next []*p_tcdbg_torch.Tensor, y []*p_tcdbg_torch.Tensor), []*p_tcdbg_torch.Tensor, []*p_tcdbg_torch.Tensor, ...p_tcdbg_torch.Option) ([]*p_tcdbg_torch.Tensor, []*p_tcdbg_torch.Tensor):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			t := (*struct {
+				r0 []*p_tcdbg_torch.Tensor
+				r1 []*p_tcdbg_torch.Tensor
+			})(r)
+			t.r0, t.r1 = f(*(*func(carry []*p_tcdbg_torch.Tensor, x []*p_tcdbg_torch.Tensor) (next []*p_tcdbg_torch.Tensor, y []*p_tcdbg_torch.Tensor))(a[0]), *(*[]*p_tcdbg_torch.Tensor)(a[1]), *(*[]*p_tcdbg_torch.Tensor)(a[2]), *(*[]p_tcdbg_torch.Option)(a[3])...)
 		}
 	case func(func(rune) rune, string) string:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -2001,10 +1993,6 @@ func Thunk(f any) rt.Thunk {
 	case func(int) []int:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*[]int)(r) = f(*(*int)(a[0]))
-		}
-	case func(int) []string:
-		return func(a []unsafe.Pointer, r unsafe.Pointer) {
-			*(*[]string)(r) = f(*(*int)(a[0]))
 		}
 	case func(int) float64:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -2129,10 +2117,6 @@ func Thunk(f any) rt.Thunk {
 	case func(any) func(args ...any) *p_tcdbg_torch.ExplainOutput:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*func(args ...any) *p_tcdbg_torch.ExplainOutput)(r) = f(*(*any)(a[0]))
-		}
-	case func(any) string:
-		return func(a []unsafe.Pointer, r unsafe.Pointer) {
-			*(*string)(r) = f(*(*any)(a[0]))
 		}
 	case func(any) p_tcdbg_torch.Option:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -2418,10 +2402,6 @@ func Thunk(f any) rt.Thunk {
 	case func(string, rune) int:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*int)(r) = f(*(*string)(a[0]), *(*rune)(a[1]))
-		}
-	case func(string, any) func([]*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor:
-		return func(a []unsafe.Pointer, r unsafe.Pointer) {
-			*(*func([]*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor)(r) = f(*(*string)(a[0]), *(*any)(a[1]))
 		}
 	case func(string, reflect.StructTag) (p_tcdbg_torch.Field, bool):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
