@@ -84,12 +84,16 @@ func (f *frame) slices(e *plan.Extern, body *executable, args []torch.Value, out
 		if e.Flow.Op == graph.AssocTarget {
 			carry = carry[:0]
 			for _, y := range outs {
-				carry = append(carry, sliceOf(y, i-1))
+				carry = append(carry, contiguous(sliceOf(y, i-1)))
 			}
 		}
 		in := carry
 		for _, x := range whole {
-			in = append(in[:len(in):len(in)], sliceOf(x.(*torch.Tensor), i))
+			s := sliceOf(x.(*torch.Tensor), i)
+			if e.Flow.Op != graph.MapTarget {
+				s = contiguous(s)
+			}
+			in = append(in[:len(in):len(in)], s)
 		}
 		if k > 0 && sets[i%2] == nil {
 			sets[1] = f.likes(e.Outs[:k])
@@ -114,6 +118,22 @@ func (f *frame) slices(e *plan.Extern, body *executable, args []torch.Value, out
 func sliceOf(t *torch.Tensor, i int) *torch.Tensor {
 	shape, stride, off := t.Layout()
 	return torch.FromStorage(t.Storage(), t.DType(), shape[1:], stride[1:], off+i*stride[0])
+}
+
+// contiguous is t, or a contiguous copy of it.
+func contiguous(t *torch.Tensor) *torch.Tensor {
+	if t.IsContiguous() {
+		return t
+	}
+	shape, _, _ := t.Layout()
+	stride, n := make([]int, len(shape)), 1
+	for i := len(shape) - 1; i >= 0; i-- {
+		stride[i] = n
+		n *= max(shape[i], 1)
+	}
+	out := torch.FromStorage(torch.NewStorage(n*t.DType().Size()), t.DType(), shape, stride, 0)
+	copyInto(t, out)
+	return out
 }
 
 // copyInto copies a tensor into memory that there is.

@@ -168,11 +168,13 @@ func TestFlowPrintsAlike(t *testing.T) {
 var (
 	graphWord  = regexp.MustCompile(`[.]?[A-Za-z_][A-Za-z0-9_]*`)
 	graphType  = regexp.MustCompile(`"[^"]*"`)
-	bodyNumber = regexp.MustCompile(`\b(cond_true|cond_false|cond_fn|body_fn)_\d+`)
+	argName    = regexp.MustCompile(`([(]|, )(?:min|max|dtype) = `)
+	moved      = regexp.MustCompile(`(movedim[(].*), [[](\d)[]], [[](\d)[]]`)
+	bodyNumber = regexp.MustCompile(`\b(cond_true|cond_false|cond_fn|body_fn|map_body|scan_combine_fn|associative_scan_combine_fn|switch_branch\d)_\d+`)
 )
 
 // renamedGraph is a graph's text without comments and dead values, in which second names
-// are gone and values are numbered.
+// are gone, values are numbered, and arguments are as a program most often writes them.
 func renamedGraph(lines []string) []string {
 	var out []string
 	names, count := map[string]string{}, 0
@@ -181,12 +183,14 @@ func renamedGraph(lines []string) []string {
 		if strings.HasPrefix(line, "class ") {
 			names, count = map[string]string{}, 0
 		}
+		line = moved.ReplaceAllString(argName.ReplaceAllString(line, "$1"), "$1, $2, $3")
 		line, _, _ = strings.Cut(bodyNumber.ReplaceAllString(line, "$1"), ";  ")
 		if left, right, ok := strings.Cut(line, " = "); ok && !strings.ContainsAny(right, " .([") && names[right] != "" {
 			names[left] = names[right]
 			continue
 		}
-		if line == "" || strings.HasPrefix(line, "#") {
+		// PyTorch takes a slice as an example, and leaves it in the graph.
+		if line == "" || strings.HasPrefix(line, "#") || strings.HasPrefix(line, "select_copy") {
 			continue
 		}
 		types := graphType.FindAllString(line, -1)
@@ -194,10 +198,10 @@ func renamedGraph(lines []string) []string {
 		line = graphWord.ReplaceAllStringFunc(line, func(w string) string {
 			switch w {
 			case "class", "def", "forward", "self", "return", "torch", "GraphModule", "dim",
-				"cond_true", "cond_false", "cond_fn", "body_fn":
+				"cond_true", "cond_false", "cond_fn", "body_fn", "map_body", "scan_combine_fn", "associative_scan_combine_fn":
 				return w
 			}
-			if w[0] == '.' {
+			if w[0] == '.' || strings.HasPrefix(w, "switch_branch") {
 				return w
 			}
 			if names[w] == "" {

@@ -107,19 +107,27 @@ func (n *Node) taken() []any {
 	from, k := n.Carried(), n.Sliced()
 	if n.Flow.Op == AssocTarget {
 		for _, x := range n.Operands()[:k] {
-			m := SliceMeta(x.TensorMeta())
-			m.Stride, m.RequiresGrad = ops.ContiguousStrides(m.Shape), false
-			out = append(out, m)
+			out = append(out, n.Flow.Slice(x.TensorMeta()))
 		}
 	}
 	for i, x := range n.Operands() {
 		if i >= from && i < from+k {
-			out = append(out, SliceMeta(x.TensorMeta()))
+			out = append(out, n.Flow.Slice(x.TensorMeta()))
 		} else {
 			out = append(out, x.Meta)
 		}
 	}
 	return out
+}
+
+// Slice is what a body takes of a tensor that is taken apart: a view of a slice, which for a
+// scan is made contiguous.
+func (f *Flow) Slice(m *ops.TensorMeta) *ops.TensorMeta {
+	s := SliceMeta(m)
+	if f.Op != MapTarget {
+		s.Stride = ops.ContiguousStrides(s.Shape)
+	}
+	return s
 }
 
 // SliceMeta is a slice of a tensor along its first dimension.
@@ -157,7 +165,14 @@ func (n *Node) flowMeta() []ops.Result {
 		m.Offset, m.RequiresGrad = sym.C(0), false
 		out = append(out, &m)
 	}
-	if n.Sliced() > 0 {
+	switch {
+	case f.Op == AssocTarget:
+		for _, x := range n.Operands()[:n.Sliced()] {
+			m := *x.TensorMeta()
+			m.Stride, m.Offset, m.RequiresGrad = ops.LikeStrides(&m), sym.C(0), false
+			out = append(out, &m)
+		}
+	case n.Sliced() > 0:
 		for _, y := range nodesOf(body.Outputs())[k:] {
 			out = append(out, stacked(n.Length(), y.TensorMeta()))
 		}

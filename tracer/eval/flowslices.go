@@ -160,15 +160,14 @@ func (tr flows) traceSlices(c *controlFlow, rest []*torch.Tensor) {
 	for _, x := range c.operands[:c.carried] {
 		carry = append(carry, param(x.TensorMeta(), x))
 	}
+	slice := func(x *graph.Node) *torch.Tensor { return param(c.flow.Slice(x.TensorMeta()), x) }
 	if c.flow.Op == graph.AssocTarget {
 		for _, x := range c.operands {
-			m := graph.SliceMeta(x.TensorMeta())
-			m.Stride = ops.ContiguousStrides(m.Shape)
-			carry = append(carry, param(m, x))
+			carry = append(carry, slice(x))
 		}
 	}
 	for _, x := range c.operands[c.carried:] {
-		one = append(one, param(graph.SliceMeta(x.TensorMeta()), x))
+		one = append(one, slice(x))
 	}
 	lists := [][]*torch.Tensor{carry, one}
 	if c.flow.Op == graph.MapTarget {

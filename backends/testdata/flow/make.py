@@ -9,6 +9,8 @@ import sys
 import warnings
 
 import torch
+from torch._higher_order_ops import associative_scan, scan, switch
+from torch._higher_order_ops.map import map as torch_map
 from torch._higher_order_ops.while_loop import while_loop
 
 warnings.filterwarnings("ignore")
@@ -18,6 +20,13 @@ W = [1.0, -2.0, 0.5]
 
 def cond(p, yes, no, *operands):
     return torch.cond(p, yes, no, operands)
+
+
+def associated_scan(f, xs, dim, reverse=False):
+    """Is one operator where it is compiled. Its gradient is that of a loop for one tensor
+    only, so that values and gradients are those of the form that is made of others."""
+    mode = "pointwise" if torch.compiler.is_compiling() else "generic"
+    return associative_scan(f, xs, dim, reverse=reverse, combine_mode=mode)
 
 
 CASES = []
@@ -179,6 +188,141 @@ def _(x, w):
         return i + 1, cond(a.sum() > 1, lambda b: b * 0.5, lambda b: b + w, a)
     return while_loop(lambda i, a: i < 4, body, (torch.tensor(0), x))[1]
 
+BODY = "func(a ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{%s} }"
+COMBINE = """func(c, a []*torch.Tensor) (next, y []*torch.Tensor) {
+			return []*torch.Tensor{%s}, []*torch.Tensor{%s}
+		}"""
+
+
+def list_of(*xs):
+    return "[]*torch.Tensor{" + ", ".join(xs) + "}"
+
+
+def mapped(body, xs, *args):
+    return "compiler.Map(%s, %s%s)" % (BODY % body, list_of(*xs), "".join(", " + a for a in args))
+
+
+def scanned(next, y, init, xs, *opts):
+    return "compiler.Scan(%s,\n\t\t%s, %s%s)" % (COMBINE % (next, y), list_of(*init), list_of(*xs), "".join(", " + o for o in opts))
+
+
+def associated(body, xs, *opts):
+    return "compiler.AssociativeScan(func(a, b []*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{%s} }, %s%s)" % (
+        body, list_of(*xs), "".join(", " + o for o in opts))
+
+
+def branches(*bodies):
+    return "[]func(...*torch.Tensor) *torch.Tensor{\n" + "".join(
+        "\t\tfunc(a ...*torch.Tensor) *torch.Tensor { return %s },\n" % b for b in bodies) + "\t}"
+
+
+@case("a map", "return " + mapped("a[0].Mul(w).Sin()", ["x"]) + "[0].Add(1)")
+def _(x, w):
+    return torch_map(lambda a: (a * w).sin(), x) + 1
+
+
+@case("a map with an argument of each call", "y := x.Mul(2)\nreturn " + mapped("a[0].Mul(a[1]).Sin()", ["y"], "w") + "[0]")
+def _(x, w):
+    y = x * 2
+    return torch_map(lambda a, b: (a * b).sin(), y, w)
+
+
+@case("a map of two tensors to two", "y := x.Exp()\nr := " + mapped("a[0].Mul(w), a[1].Sum().Add(a[0])", ["x", "y"]) + "\nreturn r[0].Sub(r[1])")
+def _(x, w):
+    y = x.exp()
+    r = torch_map(lambda a: (a[0] * w, a[1].sum() + a[0]), (x, y))
+    return r[0] - r[1]
+
+
+@case("a map with a product and a reduction", "y := x.T()\nreturn " + mapped("a[0].Outer(w).Softmax(1).Sum(kw.Dim(0)).Mul(a[0].Mean())", ["y"]) + "[0]")
+def _(x, w):
+    y = x.t()
+    return torch_map(lambda a: a.outer(w).softmax(1).sum(dim=[0]) * a.mean(), y)
+
+
+@case("a map with an argument that nobody reads", "return " + mapped("a[0].Cos()", ["x"], "w") + "[0]")
+def _(x, w):
+    return torch_map(lambda a, b: a.cos(), x, w)
+
+
+@case("a scan", "i := w.Mul(2)\n_, y := " + scanned("c[0].Mul(a[0]).Add(w)", "c[0].Sin()", ["i"], ["x"]) + "\nreturn y[0]")
+def _(x, w):
+    i = w * 2
+    _, y = scan(lambda c, a: (c * a + w, c.sin()), i, x)
+    return y
+
+
+@case("a scan whose last carry is read", "i := w.Mul(2)\nc, y := " + scanned("c[0].Mul(a[0]).Add(w)", "c[0].Add(a[0])", ["i"], ["x"]) + "\nreturn y[0].Add(c[0])")
+def _(x, w):
+    i = w * 2
+    c, y = scan(lambda c, a: (c * a + w, c + a), i, x)
+    return y + c
+
+
+@case("a scan of columns from the last", "i := x.Sum(kw.Dim(1))\nc, y := " + scanned("c[0].Mul(a[0]).Add(1)", "c[0].Sin()", ["i"], ["x"], "kw.Dim(1)", "kw.Reverse(true)") + "\nreturn y[0].Add(c[0].Mean()).Mul(w)")
+def _(x, w):
+    i = x.sum(dim=[1])
+    c, y = scan(lambda c, a: (c * a + 1, c.sin()), i, x, dim=1, reverse=True)
+    return (y + c.mean()) * w
+
+
+@case("a scan that carries two tensors", "i := w.Mul(2)\nj := x.Mean()\nr, y := " + scanned("c[0].Mul(a[0]), c[1].Add(a[0].Sum())", "c[0].Mul(c[1]), a[0].Exp()", ["i", "j"], ["x"]) + "\nreturn y[0].Add(y[1]).Mul(r[1])")
+def _(x, w):
+    i = w * 2
+    j = x.mean()
+    r, y = scan(lambda c, a: ((c[0] * a, c[1] + a.sum()), (c[0] * c[1], a.exp())), (i, j), x)
+    return (y[0] + y[1]) * r[1]
+
+
+@case("a recurrent layer", "h := torch.ZerosLike(w)\n_, y := " + scanned("c[0].Mul(w).Add(a[0]).Tanh()", "c[0].Mul(w).Add(a[0]).Tanh().Mul(2)", ["h"], ["x"]) + "\nreturn y[0]")
+def _(x, w):
+    h = torch.zeros_like(w)
+    _, y = scan(lambda c, a: ((c * w + a).tanh(), (c * w + a).tanh() * 2), h, x)
+    return y
+
+
+@case("a choice in a scan", "i := w.Mul(2)\n_, y := compiler.Scan(func(c, a []*torch.Tensor) (next, y []*torch.Tensor) {\n\t\tz := compiler.Cond(a[0].Sum().Gt(0.5),\n\t\t\tfunc(b ...*torch.Tensor) *torch.Tensor { return b[0].Mul(b[1]) },\n\t\t\tfunc(b ...*torch.Tensor) *torch.Tensor { return b[0].Sub(b[1]) }, c[0], a[0])\n\t\treturn []*torch.Tensor{z}, []*torch.Tensor{c[0].Cos()}\n\t}, []*torch.Tensor{i}, []*torch.Tensor{x})\nreturn y[0]")
+def _(x, w):
+    i = w * 2
+
+    def combine(c, a):
+        z = cond(a.sum() > 0.5, lambda b, d: b * d, lambda b, d: b - d, c, a)
+        return z, c.cos()
+    _, y = scan(combine, i, x)
+    return y
+
+
+@case("an associative scan", "y := x.Mul(w)\nreturn " + associated("a[0].Mul(b[0])", ["y"]) + "[0]")
+def _(x, w):
+    y = x * w
+    return associated_scan(lambda a, b: a * b, y, 0)
+
+
+@case("an associative scan of columns from the last", "y := x.Sub(w)\nreturn " + associated("a[0].Mul(b[0])", ["y"], "kw.Dim(1)", "kw.Reverse(true)") + "[0]")
+def _(x, w):
+    y = x - w
+    return associated_scan(lambda a, b: a * b, y, 1, reverse=True)
+
+
+@case("an associative scan of a recurrence", "g := x.Sigmoid()\ny := x.Mul(w)\nr := " + associated("a[0].Mul(b[0]), b[0].Mul(a[1]).Add(b[1])", ["g", "y"], "kw.Dim(1)") + "\nreturn r[0].Add(r[1])")
+def _(x, w):
+    g = x.sigmoid()
+    y = x * w
+    r = associated_scan(lambda a, b: (a[0] * b[0], b[0] * a[1] + b[1]), (g, y), 1)
+    return r[0] + r[1]
+
+
+@case("one of three branches", "n := x.Gt(0.6).Sum()\nreturn compiler.Switch(n, " + branches("a[0].Mul(w)", "a[0].Sin()", "a[0].Sub(w).Exp()") + ", x)")
+def _(x, w):
+    n = (x > 0.6).sum()
+    return switch(n, [lambda a: a * w, lambda a: a.sin(), lambda a: (a - w).exp()], (x,))
+
+
+@case("a number past the last branch, and one below the first", "n := x.Mul(20).Sum().To(torch.Int64)\nreturn compiler.Switch(n, " + branches("a[0].Exp()", "a[0].Sin()", "a[0].Mul(a[1])") + ", x, w).Add(1)")
+def _(x, w):
+    n = (x * 20).sum().to(torch.int64)
+    return switch(n, [lambda a, b: a.exp(), lambda a, b: a.sin(), lambda a, b: a * b], (x, w)) + 1
+
 
 def answer(name, f, go, grad):
     graphs = []
@@ -195,6 +339,8 @@ def answer(name, f, go, grad):
         x = (torch.tensor(X) * sign).requires_grad_(grad)
         w = torch.tensor(W).requires_grad_(grad)
         y = fast(x, w)
+        if "associative" in name:
+            y = f(x, w)
         run = {"value": y.detach().flatten().tolist()}
         if grad:
             (y * torch.arange(1.0, y.numel() + 1).reshape(y.shape)).sum().backward()
