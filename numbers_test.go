@@ -2,7 +2,7 @@ package main
 
 import (
 	"bytes"
-	"strings"
+	"regexp"
 	"testing"
 
 	"tcdbg/explain"
@@ -42,8 +42,11 @@ func checkNumbers(t *testing.T, r *explain.Report) {
 	checkKernelTimes(t, r)
 }
 
-// inLoop reports whether a kernel is of a loop's body, which runs as often as the data says.
-func inLoop(o *explain.OutputCode) bool { return o != nil && strings.Contains(o.Path, "_while_loop_") }
+// ofLoop are in the names of programs that run as often as the data says, or once a slice.
+var ofLoop = regexp.MustCompile(`_(while_loop_|scan_combine_|body_)`)
+
+// inLoop reports whether a kernel is of a loop's body.
+func inLoop(o *explain.OutputCode) bool { return o != nil && ofLoop.MatchString(o.Path) }
 
 // checkKernelTimes holds the timed runs of each function's kernels against the calls that
 // ran them: a run of a kernel is within a call. Backward kernels run in no call of it, and

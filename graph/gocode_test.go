@@ -25,9 +25,10 @@ func TestGoCodeCompiles(t *testing.T) {
 	g.SetOutput([]ops.Arg{y.(*Node)})
 	apply := applyGraph(t)
 	apply.Name = "__compiled_fn_3"
-	choice, loop := flowGraph(t, condText), flowGraph(t, loopText)
-	choice.Name, loop.Name = "__compiled_fn_4", "__compiled_fn_5"
-	text := bar(t).GoCode() + "\n" + g.GoCode() + "\n" + apply.GoCode() + "\n" + choice.GoCode() + "\n" + loop.GoCode()
+	choice, loop, sliced := flowGraph(t, condText), flowGraph(t, loopText), flowGraph(t, slicesText)
+	choice.Name, loop.Name, sliced.Name = "__compiled_fn_4", "__compiled_fn_5", "__compiled_fn_6"
+	text := bar(t).GoCode() + "\n" + g.GoCode() + "\n" + apply.GoCode() + "\n" + choice.GoCode() + "\n" + loop.GoCode() +
+		"\n" + sliced.GoCode()
 	root, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)

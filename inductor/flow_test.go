@@ -99,3 +99,88 @@ func TestFlowReplays(t *testing.T) {
 		t.Errorf("%d groups: %v", len(groups), err)
 	}
 }
+
+// slicesText is a map, scans and a choice of three.
+const slicesText = `class GraphModule(torch.nn.Module):
+    def forward(self, arg0_1: "f32[s0, 3][3, 1]cpu", arg1_1: "f32[3][1]cpu", arg2_1: "i64[][]cpu"):
+        exp: "f32[3][1]cpu" = torch.ops.aten.exp.default(arg1_1);  arg1_1 = None
+        body_graph_0 = self.body_graph_0
+        map_impl = torch.ops.higher_order.map_impl(body_graph_0, [arg0_1], [exp]);  body_graph_0 = arg0_1 = None
+        getitem: "f32[s0, 3][3, 1]cpu" = map_impl[0];  map_impl = None
+        scan_combine_graph_0 = self.scan_combine_graph_0
+        scan = torch.ops.higher_order.scan(scan_combine_graph_0, (exp,), (getitem,), ());  scan_combine_graph_0 = exp = getitem = None
+        getitem_1: "f32[3][1]cpu" = scan[0]
+        getitem_2: "f32[s0, 3][3, 1]cpu" = scan[1];  scan = None
+        associative_scan_combine_graph_0 = self.associative_scan_combine_graph_0
+        associative_scan = torch.ops.higher_order.associative_scan(associative_scan_combine_graph_0, (getitem_2,), ());  associative_scan_combine_graph_0 = getitem_2 = None
+        getitem_3: "f32[s0, 3][3, 1]cpu" = associative_scan[0];  associative_scan = None
+        branch0_graph_0 = self.branch0_graph_0
+        branch1_graph_0 = self.branch1_graph_0
+        branch2_graph_0 = self.branch2_graph_0
+        switch = torch.ops.higher_order.switch(arg2_1, [branch0_graph_0, branch1_graph_0, branch2_graph_0], (getitem_3, getitem_1));  arg2_1 = branch0_graph_0 = branch1_graph_0 = branch2_graph_0 = getitem_3 = getitem_1 = None
+        getitem_4: "f32[s0, 3][3, 1]cpu" = switch[0];  switch = None
+        return (getitem_4,)
+
+    class body_graph_0(torch.nn.Module):
+        def forward(self, arg0_1: "f32[3][1]cpu", arg1_1: "f32[3][1]cpu"):
+            mul: "f32[3][1]cpu" = torch.ops.aten.mul.Tensor(arg0_1, arg1_1)
+            return (mul,)
+
+    class scan_combine_graph_0(torch.nn.Module):
+        def forward(self, arg0_1: "f32[3][1]cpu", arg1_1: "f32[3][1]cpu"):
+            add: "f32[3][1]cpu" = torch.ops.aten.add.Tensor(arg0_1, arg1_1)
+            neg: "f32[3][1]cpu" = torch.ops.aten.neg.default(arg1_1)
+            return (add, neg)
+
+    class associative_scan_combine_graph_0(torch.nn.Module):
+        def forward(self, arg0_1: "f32[3][1]cpu", arg1_1: "f32[3][1]cpu"):
+            mul: "f32[3][1]cpu" = torch.ops.aten.mul.Tensor(arg0_1, arg1_1)
+            return (mul,)
+
+    class branch0_graph_0(torch.nn.Module):
+        def forward(self, arg0_1: "f32[s0, 3][3, 1]cpu", arg1_1: "f32[3][1]cpu"):
+            add: "f32[s0, 3][3, 1]cpu" = torch.ops.aten.add.Tensor(arg0_1, arg1_1)
+            return (add,)
+
+    class branch1_graph_0(torch.nn.Module):
+        def forward(self, arg0_1: "f32[s0, 3][3, 1]cpu", arg1_1: "f32[3][1]cpu"):
+            sin: "f32[s0, 3][3, 1]cpu" = torch.ops.aten.sin.default(arg0_1)
+            return (sin,)
+
+    class branch2_graph_0(torch.nn.Module):
+        def forward(self, arg0_1: "f32[s0, 3][3, 1]cpu", arg1_1: "f32[3][1]cpu"):
+            cos: "f32[s0, 3][3, 1]cpu" = torch.ops.aten.cos.default(arg0_1)
+            return (cos,)
+`
+
+// TestSlicesPrograms is TestFlowPrograms for what calls a body for each slice.
+func TestSlicesPrograms(t *testing.T) {
+	g, err := graph.Parse("g", slicesText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := compile(g, Options{Machine: cpp.Machine{Lanes: 8}, Cores: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := c.shown(&targets[1]).Text
+	for _, text := range []string{
+		"for (i = 0; i < s0; i++)\n", "    buf1[i] = g_body_graph_0(arg0_1[i], buf0);", "    buf2, buf3[i] = g_scan_combine_graph_0(buf2, buf1[i]);",
+		"buf4[0] = buf3[0];", "for (i = 1; i < s0; i++)\n", "    buf4[i] = g_associative_scan_combine_graph_0(buf4[i - 1], buf3[i]);",
+		"switch (*arg2_1)\n", "case 2: buf5 = g_branch2_graph_0(buf4, buf2); break;",
+	} {
+		if !strings.Contains(c.out.Wrapper, text) {
+			t.Errorf("C without %q:\n%s", text, c.out.Wrapper)
+		}
+	}
+	for _, text := range []string{
+		"    for i in range(0, s0):\n        fill((buf1[i],), g_body_graph_0.call([view(arg0_1, (s0, 3), (3, 1), 0)[i], ",
+		"        fill((buf2, buf3[i],), g_scan_combine_graph_0.call([buf2, view(buf1",
+		"    for i in range(1, s0):\n        fill((buf4[i],), g_associative_scan_combine_graph_0.call([buf4[i - 1].contiguous(), view(buf3",
+		".item() <= 0:\n        fill((buf5,), g_branch0_graph_0.call([", ".item() == 1:\n", "    else:\n        fill((buf5,), g_branch2_graph_0.call([",
+	} {
+		if !strings.Contains(shown, text) {
+			t.Errorf("Triton without %q:\n%s", text, shown)
+		}
+	}
+}

@@ -37,6 +37,15 @@ var flowRefusals = []struct{ name, body, ops, why string }{
 		func(a ...*torch.Tensor) *torch.Tensor { return a[0].Reshape(3, 1).T().Reshape(-1) }, x)`, "sum gt | neg | reshape t reshape",
 		"the false branch returns a tensor from outside of it, or a view of one",
 	},
+	{"one of three branches that counts", `
+	return compiler.Switch(x.Gt(0).Sum(), []func(...*torch.Tensor) *torch.Tensor{
+		func(a ...*torch.Tensor) *torch.Tensor { return a[0].Sin() },
+		func(a ...*torch.Tensor) *torch.Tensor { count++; return a[0].Cos() },
+		func(a ...*torch.Tensor) *torch.Tensor { count += 2; return a[0].Exp() }}, x)`, "gt sum | exp | sin", "changes count, which is outside of it"},
+	{"branches of a list that differ in shape", `
+	return compiler.Switch(x.Gt(0).Sum(), []func(...*torch.Tensor) *torch.Tensor{
+		func(a ...*torch.Tensor) *torch.Tensor { return a[0].Sin() },
+		func(a ...*torch.Tensor) *torch.Tensor { return a[0].Sum() }}, x)`, "gt sum | sum | sin", "the output of branch 0 has dim 1, that of branch 1 0"},
 	{"a branch that prints", `
 	return compiler.Cond(x.Sum().Gt(0), func(a ...*torch.Tensor) *torch.Tensor { fmt.Println("yes"); return a[0].Sin() },
 		func(a ...*torch.Tensor) *torch.Tensor { return a[0].Cos() }, x)`, "sum gt | sin | cos", "call of fmt.Println"},
@@ -101,6 +110,66 @@ var flowRefusals = []struct{ name, body, ops, why string }{
 	},
 }
 
+// sliceRefusals are calls of a function for each slice that no graph can hold.
+var sliceRefusals = []struct{ name, body, ops, why string }{
+	{
+		"a map that counts", `
+	return compiler.Map(func(a ...*torch.Tensor) []*torch.Tensor { count++; return []*torch.Tensor{a[0].Mul(2)} },
+		[]*torch.Tensor{x})[0].Neg()`, "neg", "changes count, which is outside of it",
+	},
+	{
+		"a map that passes on", `
+	return compiler.Map(func(a ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{a[0]} },
+		[]*torch.Tensor{x})[0].Neg()`, "neg", "its function returns a tensor from outside of it, or a view of one: return a clone",
+	},
+	{
+		"a map that returns one tensor twice", `
+	return compiler.Map(func(a ...*torch.Tensor) []*torch.Tensor { y := a[0].Mul(2); return []*torch.Tensor{y, y} },
+		[]*torch.Tensor{x})[1].Neg()`, "neg", "two tensors that its function returns share memory",
+	},
+	{
+		"a map whose function branches on data", `
+	return compiler.Map(func(a ...*torch.Tensor) []*torch.Tensor {
+		if a[0].Gt(0).Bool() { return []*torch.Tensor{a[0].Mul(2)} }
+		return []*torch.Tensor{a[0].Neg()}
+	}, []*torch.Tensor{x})[0].Neg()`, "neg", "branch on the value of gt",
+	},
+	{
+		"a scan that grows what it carries", `
+	c, _ := compiler.Scan(func(c, a []*torch.Tensor) (next, y []*torch.Tensor) {
+		return []*torch.Tensor{torch.Cat([]*torch.Tensor{c[0], a[0].Reshape(1)})}, nil
+	}, []*torch.Tensor{x}, []*torch.Tensor{x})
+	return c[0].Neg()`, "neg", "its function gets a tensor of shape [3] and returns one of [4]",
+	},
+	{
+		"a scan that carries another type", `
+	c, _ := compiler.Scan(func(c, a []*torch.Tensor) (next, y []*torch.Tensor) {
+		return []*torch.Tensor{c[0].Add(a[0]).To(torch.Float64)}, nil
+	}, []*torch.Tensor{x.Sum()}, []*torch.Tensor{x})
+	return c[0].Neg()`, "sum | neg", "its function gets a tensor of dtype torch.float32 and returns one of torch.float64",
+	},
+	{
+		"a scan that carries less", `
+	c, y := compiler.Scan(func(c, a []*torch.Tensor) (next, y []*torch.Tensor) {
+		if len(c) == 1 { return c, []*torch.Tensor{a[0].Mul(2)} }
+		return []*torch.Tensor{c[0].Add(a[0])}, []*torch.Tensor{a[0].Mul(2)}
+	}, []*torch.Tensor{x.Sum(), x.Sum()}, []*torch.Tensor{x})
+	return y[0].Add(c[0])`, "sum sum | add", "its function returns 1 tensors to carry where it is given 2",
+	},
+	{
+		"a scan that draws numbers", `
+	_, y := compiler.Scan(func(c, a []*torch.Tensor) (next, y []*torch.Tensor) {
+		return []*torch.Tensor{c[0].Add(a[0])}, []*torch.Tensor{torch.RandLike(a[0])}
+	}, []*torch.Tensor{x.Sum()}, []*torch.Tensor{x})
+	return y[0].Mul(0)`, "sum | mul", "draws random numbers",
+	},
+	{
+		"an associative scan that writes to its slice", `
+	return compiler.AssociativeScan(func(a, b []*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{b[0].Mul_(a[0])} },
+		[]*torch.Tensor{x.Mul(1)})[0].Neg()`, "mul | neg", "writes to a tensor from outside of it: mul_",
+	},
+}
+
 const flowProgram = `
 var count int
 var weight = torch.Ones(3, kw.RequiresGrad(true))
@@ -115,7 +184,7 @@ func main() {
 
 // TestFlowRefused wants a break in front of each, once, with its reason.
 func TestFlowRefused(t *testing.T) {
-	for _, c := range flowRefusals {
+	for _, c := range append(flowRefusals[:len(flowRefusals):len(flowRefusals)], sliceRefusals...) {
 		t.Run(c.name, func(t *testing.T) {
 			o := both(t, strings.Replace(flowProgram, "BODY", c.body, 1))
 			bs := o.breaks()
@@ -125,6 +194,9 @@ func TestFlowRefused(t *testing.T) {
 			code := "GB0170"
 			if strings.Contains(c.body, "WhileLoop") {
 				code = "GB9012"
+			}
+			if strings.Contains(c.body, "Map(") || strings.Contains(c.body, "Scan(") {
+				code = "GB9028"
 			}
 			if b := bs[0]; b.Code != code || !strings.Contains(b.Detail, c.why) || !strings.Contains(b.Detail, "is not captured: ") {
 				t.Errorf("break %s: %s, want %s: %s", b.Code, b.Detail, code, c.why)
@@ -231,8 +303,91 @@ func main() {
 }`, "sum gt cond | sum gt cond | sum gt cond"},
 }
 
+// slicesCaptured are calls of a function for each slice that a graph holds.
+var slicesCaptured = []struct{ name, body, ops string }{
+	{"sizes that vary", `
+func f(x, w *torch.Tensor) *torch.Tensor {
+	n := x.Size(0)
+	y := compiler.Map(func(a ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{a[0].Mul(n).Add(w)} }, []*torch.Tensor{x})[0]
+	c, z := compiler.Scan(func(c, a []*torch.Tensor) (next, y []*torch.Tensor) {
+		return []*torch.Tensor{c[0].Add(a[0])}, []*torch.Tensor{c[0].Mul(0.5)}
+	}, []*torch.Tensor{w.Clone()}, []*torch.Tensor{y}, kw.Reverse(true))
+	return compiler.AssociativeScan(func(a, b []*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{a[0].Maximum(b[0])} },
+		[]*torch.Tensor{z[0]}, kw.Dim(-1))[0].Add(c[0])
+}
+func main() {
+	g := torch.Compile(f, kw.Fullgraph(true), kw.Dynamic(true))
+	for _, n := range []int{3, 5, 7} {
+		x, w := torch.Arange(2*n).Reshape(n, 2).Mul(0.1).RequiresGrad_(), torch.Ones(2, kw.RequiresGrad(true))
+		y := g(x, w)
+		y.Sum().Backward()
+		fmt.Println(y.Detach(), x.Grad(), w.Grad())
+	}
+}`, "map_impl clone flip scan flip movedim associative_scan movedim add"},
+	{"under NoGrad, in a loop, and as operand of another", `
+func f(x *torch.Tensor) *torch.Tensor {
+	var y []*torch.Tensor
+	torch.NoGrad(func() {
+		for range 2 {
+			y = compiler.Map(func(a ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{a[0].Exp(), a[0].Sum()} }, []*torch.Tensor{x})
+			x = y[0].Mul(0.1)
+		}
+	})
+	return x.Add(y[1].Reshape(-1, 1))
+}
+func main() {
+	g := torch.Compile(f, kw.Fullgraph(true))
+	fmt.Println(g(torch.Ones(3, 2)), g(torch.Zeros(3, 2)))
+}`, "map_impl mul map_impl mul reshape add"},
+	{"a map in a branch, a branch in a map", `
+func f(x *torch.Tensor) *torch.Tensor {
+	return compiler.Cond(x.Sum().Gt(0), func(a ...*torch.Tensor) *torch.Tensor {
+		return compiler.Map(func(b ...*torch.Tensor) []*torch.Tensor {
+			return []*torch.Tensor{compiler.Switch(b[0].Gt(0).Sum(), []func(...*torch.Tensor) *torch.Tensor{
+				func(c ...*torch.Tensor) *torch.Tensor { return c[0].Neg() },
+				func(c ...*torch.Tensor) *torch.Tensor { return c[0].Exp() }}, b[0])}
+		}, []*torch.Tensor{a[0]})[0]
+	}, func(a ...*torch.Tensor) *torch.Tensor { return a[0].Cos() }, x)
+}
+func main() {
+	g := torch.Compile(f, kw.Fullgraph(true))
+	for _, v := range []float64{1, -1} {
+		x := torch.Full([]int{3, 2}, v, kw.RequiresGrad(true))
+		y := g(x)
+		y.Sum().Backward()
+		fmt.Println(y.Detach(), x.Grad())
+	}
+}`, "sum gt cond"},
+	{"a branch that is the only one, and one that is written down", `
+func f(x *torch.Tensor) *torch.Tensor {
+	sin := func(c ...*torch.Tensor) *torch.Tensor { return c[0].Sin() }
+	cos := func(c ...*torch.Tensor) *torch.Tensor { return c[0].Cos() }
+	type list = []func(...*torch.Tensor) *torch.Tensor
+	y := compiler.Switch(x.Gt(0).Sum(), list{sin}, x)
+	return compiler.Switch(torch.NewTensor(7), list{sin, cos}, y)
+}
+func main() { fmt.Println(torch.Compile(f, kw.Fullgraph(true))(torch.Ones(3))) }`, "sin cos"},
+	{"a scan of one slice, and whole numbers that are carried", `
+func f(x *torch.Tensor) *torch.Tensor {
+	c, y := compiler.Scan(func(c, a []*torch.Tensor) (next, y []*torch.Tensor) {
+		return []*torch.Tensor{c[0].Add(1), c[1].Mul(a[0])}, []*torch.Tensor{c[1].Mul(c[0])}
+	}, []*torch.Tensor{torch.Zeros(1, kw.Dtype(torch.Int64)), x.Select(0, 0).Mul(1)}, []*torch.Tensor{x})
+	z := compiler.AssociativeScan(func(a, b []*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{a[0].Mul(b[0])} }, []*torch.Tensor{x})
+	return y[0].Add(c[1]).Add(c[0]).Add(z[0])
+}
+func main() {
+	g := torch.Compile(f, kw.Fullgraph(true))
+	for _, n := range []int{1, 4} {
+		x := torch.Full([]int{n, 2}, 1.5, kw.RequiresGrad(true))
+		y := g(x)
+		y.Sum().Backward()
+		fmt.Println(y.Detach(), x.Grad())
+	}
+}`, "zeros select mul scan movedim associative_scan movedim add add add | zeros select mul scan movedim associative_scan movedim add add add"},
+}
+
 func TestFlowCaptured(t *testing.T) {
-	for _, c := range flowCaptured {
+	for _, c := range append(flowCaptured[:len(flowCaptured):len(flowCaptured)], slicesCaptured...) {
 		t.Run(c.name, func(t *testing.T) {
 			o := both(t, c.body)
 			if got := o.ops(); got != c.ops || o.codes() != "" {

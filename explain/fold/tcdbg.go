@@ -400,7 +400,7 @@ const entryPrefix = "tc_entry_"
 
 // flowBody ends the names of programs that control flow runs: their role is that of the
 // graph which they are in.
-var flowBody = regexp.MustCompile(`(_(true|false|while_loop_cond|while_loop_body)_graph_\d+)+$`)
+var flowBody = regexp.MustCompile(`(_(true|false|while_loop_cond|while_loop_body|body|(associative_)?scan_combine|branch\d+)_graph_\d+)+$`)
 
 // roleOfFile is the pass that one of our output codes belongs to, "" for others'.
 func roleOfFile(name string) string {

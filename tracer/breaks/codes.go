@@ -78,13 +78,14 @@ const (
 	AutogradFunction    = "GB9025"
 	SliceGrown          = "GB9026"
 	MapKey              = "GB9027"
+	BodyNotCaptured     = "GB9028"
 )
 
 // What the context of a break that reads a tensor's value ends with, where no tensor can
 // take the place of the value: Where cannot choose a side of the branch that it decides, or
 // what it is read for is a message of the program's end.
 const (
-	NotWhole   = " is not captured: " // after compiler.Cond or compiler.WhileLoop, with what is in the way
+	NotWhole   = " is not captured: " // after compiler.Cond and its kind, with what is in the way
 	Aliased    = "from outside of it, or a view of one: return a clone"
 	LoopGrad   = "which no graph takes through a loop" // a tensor that requires gradients
 	SideEnds   = ", a side of which ends the program"

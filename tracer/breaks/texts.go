@@ -365,6 +365,15 @@ var explained = []Cause{
 		Hints:       []string{"Return what is appended, and append it in the caller."},
 	},
 	{
+		Code: BodyNotCaptured, Type: "Function that no graph can hold", Short: "function not captured", Fixability: FixableByYou,
+		Explanation: "A call of compiler.Map, compiler.Scan or compiler.AssociativeScan becomes one node that holds its function as " +
+			"a graph, or none: this function does what no graph can hold, so the whole call runs eagerly.",
+		Hints: []string{
+			"A graph holds the call where its function changes nothing outside of it and returns new tensors, those that are " +
+				"carried on like what it got: the break says what is in the way.",
+		},
+	},
+	{
 		Code: MapKey, Type: "Map key that no guard compares", Short: "map key", Fixability: FixableByYou,
 		Explanation: "A map is read under keys that are constants of the graph: strings, numbers and bools. The key here is of " +
 			"another type.",

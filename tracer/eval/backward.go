@@ -152,7 +152,7 @@ func (p *capturedPass) run(loss *graph.Node) {
 		case n.Apply != nil:
 			p.refuseApply(n)
 		case n.Flow != nil && p.Needs[n]:
-			refusePass("gradients flow through compiler.Cond")
+			refusePass("gradients flow through " + callOf[n.Flow.Op])
 		case row == nil: // a piece, which its call takes the gradient of
 		case row.Tags.Has(ops.TagInPlace):
 			p.inPlace(n, row)

@@ -48,6 +48,12 @@ type controlFlow struct {
 	flow     *graph.Flow
 }
 
+// callOf are the functions that make nodes of control flow.
+var callOf = map[string]string{
+	graph.CondTarget: "compiler.Cond", graph.SwitchTarget: "compiler.Switch", graph.WhileTarget: "compiler.WhileLoop",
+	graph.MapTarget: "compiler.Map", graph.ScanTarget: "compiler.Scan", graph.AssocTarget: "compiler.AssociativeScan",
+}
+
 // refuse breaks at the call: PyTorch captures control flow wholly or not at all.
 func (c *controlFlow) refuse(format string, args ...any) {
 	c.why = fmt.Sprintf(format, args...)

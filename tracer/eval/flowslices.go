@@ -27,7 +27,7 @@ type along struct {
 
 // enterMap begins a call of compiler.Map.
 func enterMap(t *Trace, in *ssa.Call) bool {
-	tr, c := flows{t}, beginFlow(t, in, graph.MapTarget, breaks.DataDependentLoop)
+	tr, c := flows{t}, beginFlow(t, in, graph.MapTarget, breaks.BodyNotCaptured)
 	_, c.operands = tr.tensorsOf(in.Call.Args[1])
 	rest, always := tr.tensorsOf(in.Call.Args[2])
 	c.always = always
@@ -39,7 +39,7 @@ func enterMap(t *Trace, in *ssa.Call) bool {
 
 // enterScan begins a call of compiler.Scan.
 func enterScan(t *Trace, in *ssa.Call) bool {
-	tr, c := flows{t}, beginFlow(t, in, graph.ScanTarget, breaks.DataDependentLoop)
+	tr, c := flows{t}, beginFlow(t, in, graph.ScanTarget, breaks.BodyNotCaptured)
 	_, init := tr.tensorsOf(in.Call.Args[1])
 	if c.carried = len(init); c.carried == 0 {
 		c.refuse("it carries nothing")
@@ -53,7 +53,7 @@ func enterScan(t *Trace, in *ssa.Call) bool {
 
 // enterAssociative begins a call of compiler.AssociativeScan.
 func enterAssociative(t *Trace, in *ssa.Call) bool {
-	tr, c := flows{t}, beginFlow(t, in, graph.AssocTarget, breaks.DataDependentLoop)
+	tr, c := flows{t}, beginFlow(t, in, graph.AssocTarget, breaks.BodyNotCaptured)
 	c.along = tr.alongOf(c, in.Call.Args[2])
 	c.along.always = true
 	c.operands = tr.turned(c, in.Call.Args[1])

@@ -27,8 +27,12 @@ func (ns natives) askHistory(in *ssa.Call, name string) {
 	x := in.Call.Args[0]
 	t := ns.tensorAt(x)
 	node := ns.tensorNode(x)
-	if comesFromFlow(node, map[*graph.Node]bool{}) {
-		breakAt(breaks.TensorDataRead, "%s of what compiler.Cond gives, which the branch decides that runs", name)
+	switch from := comesFromFlow(node, map[*graph.Node]bool{}); {
+	case from == nil:
+	case from.Predicate() != nil:
+		breakAt(breaks.TensorDataRead, "%s of what %s gives, which the branch decides that runs", name, callOf[from.Flow.Op])
+	default:
+		breakAt(breaks.TensorDataRead, "%s of what %s gives, which its function decides", name, callOf[from.Flow.Op])
 	}
 	leaf := name == "Tensor.IsLeaf"
 	var yes bool
@@ -45,13 +49,20 @@ func (ns natives) askHistory(in *ssa.Call, name string) {
 	ns.set(in, nil)
 }
 
-// comesFromFlow reports whether gradients of n may go into control flow.
-func comesFromFlow(n *graph.Node, seen map[*graph.Node]bool) bool {
+// comesFromFlow is the control flow that gradients of n may go into, nil for none.
+func comesFromFlow(n *graph.Node, seen map[*graph.Node]bool) *graph.Node {
 	if seen[n] {
-		return false
+		return nil
 	}
-	seen[n] = true
-	return n.Flow != nil || slices.ContainsFunc(n.GradInputs(), func(x *graph.Node) bool { return comesFromFlow(x, seen) })
+	if seen[n] = true; n.Flow != nil {
+		return n
+	}
+	for _, x := range n.GradInputs() {
+		if from := comesFromFlow(x, seen); from != nil {
+			return from
+		}
+	}
+	return nil
 }
 
 // wantsGrad reports whether gradients flow through a node to an input.

@@ -171,6 +171,9 @@ func (e *Env) Native(fn *ssa.Function) bool {
 // the branch that is taken is captured.
 func IsCond(fn *ssa.Function) bool { return fn != nil && fn.String() == compilerPath+"Cond" }
 
+// IsSwitch is IsCond for compiler.Switch.
+func IsSwitch(fn *ssa.Function) bool { return fn != nil && fn.String() == compilerPath+"Switch" }
+
 // originName is the name of fn, or of the generic function that it is an instance of.
 func originName(fn *ssa.Function) string {
 	if o := fn.Origin(); o != nil {

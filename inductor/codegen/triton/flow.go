@@ -59,16 +59,26 @@ func (m *module) slices(f *ir.FlowInfo, args, outs []string, call func(k int, ar
 		}
 		return out
 	}
+	// The graph of a scan counts on contiguous slices.
+	read := func(names []string, i string) []string {
+		out := at(names, i)
+		for j := range out {
+			if f.Op != graph.MapTarget {
+				out[j] += ".contiguous()"
+			}
+		}
+		return out
+	}
 	k, from := f.Carried, 0
 	whole, rest, carried := args[k:k+f.Sliced], args[k+f.Sliced:], outs[:k]
 	switch {
 	case f.Op == graph.AssocTarget:
-		carried, from = at(outs, "i - 1"), 1
+		carried, from = read(outs, "i - 1"), 1
 		m.p("    fill((%s,), (%s,))", strings.Join(at(outs, "0"), ", "), strings.Join(at(whole, "0"), ", "))
 	case k > 0:
 		m.p("    fill((%s,), (%s,))", strings.Join(outs[:k], ", "), strings.Join(args[:k], ", "))
 	}
 	to := append(append([]string{}, outs[:k]...), at(outs[k:], "i")...)
-	given := append(append(append([]string{}, carried...), at(whole, "i")...), rest...)
+	given := append(append(append([]string{}, carried...), read(whole, "i")...), rest...)
 	m.p("    for i in range(%d, %s):\n        fill((%s,), %s)", from, f.Length, strings.Join(to, ", "), call(0, given...))
 }
