@@ -180,6 +180,16 @@ var goBreakTexts = []goBreakText{
 			"like what it got: the break says what is in the way.",
 	},
 	{
+		id: "branch-work", code: breaks.DataDependentBranching, on: contextHas(breaks.SideWork),
+		text: "compiler.Cond(condition, a function for each side) has the graph hold both sides and run one, where both give " +
+			"tensors that are alike; Where would compute both.",
+	},
+	{
+		id: "branch-rounds", code: breaks.DataDependentBranching, on: contextHas(breaks.LoopTruth),
+		text: "compiler.WhileLoop(condition, body, what is carried) has the graph hold the loop, where a round gives new tensors " +
+			"that are like what it got.",
+	},
+	{
 		id: "branch-ends", code: breaks.DataDependentBranching, on: contextHas(breaks.SideEnds),
 		text: "A side of this branch ends the program or panics, so Where cannot choose: return the condition, and check it after " +
 			"the call.",

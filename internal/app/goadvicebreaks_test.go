@@ -25,6 +25,77 @@ func main() {
 }`,
 	},
 	{
+		name: "a branch between two layers", code: breaks.DataDependentBranching, advice: "compiler.Cond(condition, a function for each side)",
+		before: `
+func f(x, w *torch.Tensor) *torch.Tensor {
+	h := x.Mul(2)
+	if h.Sum().Gt(0).Bool() {
+		h = h.Matmul(w).Relu()
+	} else {
+		h = h.Softmax(1)
+	}
+	return h.Add(1)
+}
+func main() {
+	fast := torch.Compile(f)
+	x, w := torch.Ones(3, 3), torch.Full([]int{3, 3}, 0.5)
+	fmt.Println(fast(x, w), fast(x.Neg(), w))
+}`,
+		after: `
+func f(x, w *torch.Tensor) *torch.Tensor {
+	h := x.Mul(2)
+	h = compiler.Cond(h.Sum().Gt(0),
+		func(...*torch.Tensor) *torch.Tensor { return h.Matmul(w).Relu() },
+		func(...*torch.Tensor) *torch.Tensor { return h.Softmax(1) })
+	return h.Add(1)
+}
+func main() {
+	fast := torch.Compile(f)
+	x, w := torch.Ones(3, 3), torch.Full([]int{3, 3}, 0.5)
+	fmt.Println(fast(x, w), fast(x.Neg(), w))
+}`,
+	},
+	{
+		name: "a loop until a tensor says so", code: breaks.DataDependentBranching, advice: "compiler.WhileLoop(condition, body, what is carried)",
+		before: `
+func f(x *torch.Tensor) *torch.Tensor {
+	for x.Sum().Lt(20).Bool() {
+		x = x.Mul(1.5).Add(x.Mean())
+	}
+	return x.Sin()
+}
+func main() {
+	fast := torch.Compile(f)
+	fmt.Println(fast(torch.Ones(3)), fast(torch.Full([]int{3}, 2.0)))
+}`,
+		after: `
+func f(x *torch.Tensor) *torch.Tensor {
+	x = compiler.WhileLoop(func(c ...*torch.Tensor) *torch.Tensor { return c[0].Sum().Lt(20) },
+		func(c ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{c[0].Mul(1.5).Add(c[0].Mean())} }, x)[0]
+	return x.Sin()
+}
+func main() {
+	fast := torch.Compile(f)
+	fmt.Println(fast(torch.Ones(3)), fast(torch.Full([]int{3}, 2.0)))
+}`,
+	},
+	{
+		name: "a map that counts", code: breaks.BodyNotCaptured, advice: "A graph holds the call where its function changes nothing outside of it",
+		before: `
+func f(x *torch.Tensor) *torch.Tensor {
+	n := 0
+	y := compiler.Map(func(a ...*torch.Tensor) []*torch.Tensor { n++; return []*torch.Tensor{a[0].Sin()} }, []*torch.Tensor{x})
+	return y[0].Mul(n)
+}
+func main() { fmt.Println(torch.Compile(f)(torch.Ones(3, 2))) }`,
+		after: `
+func f(x *torch.Tensor) *torch.Tensor {
+	y := compiler.Map(func(a ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{a[0].Sin()} }, []*torch.Tensor{x})
+	return y[0].Mul(x.Size(0))
+}
+func main() { fmt.Println(torch.Compile(f)(torch.Ones(3, 2))) }`,
+	},
+	{
 		name: "item", code: breaks.TensorItem, advice: "Keep the value as a 0-dimensional tensor.",
 		before: `
 func f(x *torch.Tensor) *torch.Tensor { return x.Mul(x.Sum().Item()) }

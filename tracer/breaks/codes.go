@@ -91,6 +91,8 @@ const (
 	SideEnds   = ", a side of which ends the program"
 	SideLeaves = ", a side of which leaves the loop"
 	SideMore   = ", the sides of which differ in more than tensors"
+	SideWork   = ", the sides of which compute tensors alone, and not element by element" // compiler.Cond runs one
+	LoopTruth  = ", which ends a loop that computes tensors alone"                        // compiler.WhileLoop holds it
 	TruthKept  = ", which no branch asks for"
 	NumberEnds = ", for a branch of which a side ends the program"
 	NumberExit = ", for a branch of which a side leaves the loop"

@@ -478,7 +478,7 @@ func (ns natives) refuseMethod(in *ssa.Call, method string) *replay.Break {
 		b.Code = code
 	}
 	if method == "Bool" {
-		b.Detail = "branch on the value of " + ns.tensorName(in) + wayOut(in)
+		b.Detail = "branch on the value of " + ns.tensorName(in) + ns.wayOut(in)
 	}
 	return b
 }

@@ -14,18 +14,23 @@ import (
 
 // wayOut is the remark on a break at the call that reads a tensor's truth: whether a side of
 // the branch that it decides ends the program or leaves the loop, or the sides differ in more
-// than tensors; "" for all others.
-func wayOut(in *ssa.Call) string {
+// than tensors; whether a graph could hold both sides, or the loop; "" for all others.
+func (ns natives) wayOut(in *ssa.Call) string {
 	ends, leaves, more := sides(in)
+	work := sideWork{ns.env.Bindings}
 	switch {
 	case ends:
 		return breaks.SideEnds
+	case leaves && work.loop(in) && !ns.wantsGrad(ns.tensorNode(in.Call.Args[0])):
+		return breaks.LoopTruth
 	case leaves:
 		return breaks.SideLeaves
 	case more:
 		return breaks.SideMore
 	case onlyKept(in):
 		return breaks.TruthKept
+	case work.choice(in):
+		return breaks.SideWork
 	}
 	return ""
 }
