@@ -156,6 +156,11 @@ func (in *interp) call(n *Node) any {
 		from, i := n.Item()
 		return in.env[from].([]torch.Value)[i]
 	}
+	if x, number := n.Meta.(sym.Int); number {
+		v := in.env[n.Inputs()[0]].(*torch.Tensor).ItemInt()
+		BindSymbols(x, v, func(s *sym.Symbol, v int64) { in.syms[s] = v })
+		return v
+	}
 	args := make([]ops.Arg, len(n.Args))
 	for i, a := range n.Args {
 		args[i] = in.arg(a)

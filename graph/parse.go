@@ -241,7 +241,13 @@ func (p *parser) assign(name, typ, right string) error {
 	if err := p.call(n, right); err != nil {
 		return err
 	}
-	if n.Op != ops.None {
+	if n.Op == ops.Item && strings.HasPrefix(typ, "Sym(") {
+		meta, err := p.typeOf(typ)
+		if err != nil {
+			return err
+		}
+		n.Meta = meta
+	} else if n.Op != ops.None {
 		res, err := n.OpRow().Meta(&ops.Call{Op: n.OpRow(), Args: n.Args})
 		if err != nil {
 			return err

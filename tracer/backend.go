@@ -71,6 +71,9 @@ type Planner interface {
 
 // compileWith compiles r, with a plan where the backend makes one.
 func compileWith(b Backend, r *Request) (run Runnable, plan func() Runnable, err error) {
+	if run, err, is := compileParts(b, r); is {
+		return run, nil, err
+	}
 	if p, ok := b.(Planner); ok {
 		return p.CompilePlanned(r)
 	}

@@ -12,7 +12,11 @@ type Symbol struct {
 	Source   string // where its value comes from: L.x.size()[0]; empty when unbacked
 	Min, Max int64  // inclusive range known so far
 	Unbacked bool   // comes out of data: no hint (u0, u1, ...)
-	Env      *Env
+	// Low and High bound what the data may be, of an unbacked symbol, as far as Checks say so;
+	// Min is that of a size: what is decided of shapes takes it for one of 2 and more.
+	Low, High int64
+	Checks    []Rel // that the program asserts
+	Env       *Env
 
 	value   int64 // hint; the value itself once fixed
 	fixed   bool  // specialised to value
@@ -123,7 +127,15 @@ func (e *Env) NewSymbol(name, source string, hint int64) Int {
 
 // NewUnbacked adds a symbol whose value comes out of tensor data.
 func (e *Env) NewUnbacked() Int {
-	s := &Symbol{Name: fmt.Sprintf("u%d", len(e.Symbols)), Max: math.MaxInt64, Unbacked: true, Env: e}
+	n := 0
+	for _, s := range e.Symbols {
+		if s.Unbacked {
+			n++
+		}
+	}
+	s := &Symbol{
+		Name: fmt.Sprintf("u%d", n), Min: 2, Max: math.MaxInt64, Unbacked: true, Env: e, Low: math.MinInt64, High: math.MaxInt64,
+	}
 	return e.add(s)
 }
 
@@ -184,6 +196,9 @@ func decide(r Rel) bool {
 	r.A, r.B = r.A.resolve(), r.B.resolve()
 	if v, known := r.static(); known {
 		return v
+	}
+	if HasUnbacked(r.A) || HasUnbacked(r.B) {
+		panic(&DataDependentError{Expr: r.String()})
 	}
 	v := holds(r.Op, r.A.Hint(), r.B.Hint())
 	if !v {

@@ -20,6 +20,10 @@ type Settings struct {
 	// AssumeStaticByDefault compiles sizes as constants first; without it they are
 	// symbols at once (kw.Dynamic(true)).
 	AssumeStaticByDefault bool
+	// CaptureScalarOutputs has a whole number that is read out of a tensor be a symbol of the graph
+	// (u0), with which the program may compute, and make tensors of that size; without it the
+	// graph breaks there.
+	CaptureScalarOutputs bool
 	// SuppressErrors has a function run eagerly whose graph the backend cannot compile, which
 	// is said once; without it the error goes to the caller. Under kw.Fullgraph(true) it always does.
 	SuppressErrors bool

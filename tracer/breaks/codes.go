@@ -98,6 +98,7 @@ const (
 	NumberExit = ", for a branch of which a side leaves the loop"
 	NumberMore = ", for a branch whose sides differ in more than tensors"
 	NumberUsed = ", which is used where no tensor can be"
+	Unguarded  = "Could not guard on data-dependent expression " // before a question about a number that a tensor holds
 	WayEnds    = ", where the program ends or panics in any case"
 )
 

@@ -21,6 +21,9 @@ func (tr *Trace) binOp(in *ssa.BinOp) {
 		tr.set(in, nil)
 		return
 	}
+	if (scalars{tr}).compare(in, x, y) {
+		return
+	}
 	if n, ok := tr.symbolic(in, x, y); ok {
 		tr.exec()
 		tr.set(in, n)
@@ -111,6 +114,8 @@ func (tr *Trace) symbolicQuotient(op token.Token, a, b sym.Int) (*value.Tracked,
 	switch {
 	case sym.Is(b, 0), !sym.Gt(b, zero):
 		return nil, false
+	case sym.HasUnbacked(a) && !atLeastZero(a):
+		panic(unguarded(sym.Rel{Op: sym.OpLt, A: a, B: zero}.String()))
 	case sym.Lt(a, zero):
 		return sizeTracked(sym.Neg(divide(sym.Neg(a), b))), true
 	}

@@ -70,6 +70,9 @@ func beginFlow(tr *Trace, in *ssa.Call, op, code string) *controlFlow {
 	if why, ok := tr.avoid[in]; ok {
 		c.refuse("%s", why)
 	}
+	if len(tr.scalars) > 0 {
+		c.refuse("it comes after a number that is read out of a tensor")
+	}
 	if tr.applying != nil {
 		c.refuse("it is in a function with a derivative of its own")
 	}

@@ -50,6 +50,7 @@ func (tr *Trace) finish(s *stop) *replay.Entry {
 		tr.Guards.GradAliases(of)
 	}
 	tr.Guards.TensorAliases(tr.tensorInputs())
+	entry.Items = rs.items
 	rs.closeGraph(entry)
 	entry.Objects, entry.Closures, entry.Maps = rs.objects, rs.specs, rs.mapped
 	rs.ownGrads(entry)

@@ -43,6 +43,7 @@ var intrinsics = map[string]intrinsic{
 	torchPath + "Range":       {eval: done(sliceRange)},
 	torchPath + "NewTensor":   {eval: done(newTensor)},
 
+	torchPath + "Check":                  {eval: done(checked)},
 	torchPath + "NoGrad":                 {eval: done(inlineNoGrad), starts: true},
 	torchPath + "Autocast":               {eval: done(inlineAutocast), starts: true},
 	torchPath + "GradEnabled":            {eval: done(gradEnabled)},

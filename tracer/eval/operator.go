@@ -60,6 +60,9 @@ func (tr *Trace) operator(in *ssa.Call, args []ssa.Value, b torch.Binding) {
 	row := ops.Get(b.Op)
 	tr.beforeOperator(in)
 	if row.Tags.Has(ops.TagDataDependent) {
+		if (scalars{tr}).capture(in, args, row) {
+			return
+		}
 		b := &replay.Break{Code: dataDependentCode(row), Detail: "operator " + row.Name, Value: receiver(in)}
 		if b.Code == breaks.TensorItem {
 			b.Detail += numberWay(in)
@@ -79,6 +82,7 @@ func (tr *Trace) operator(in *ssa.Call, args []ssa.Value, b torch.Binding) {
 		)
 	}
 	if row.Tags.Has(ops.TagInPlace) {
+		scalars{tr}.refuseAfter(row.Name + " writes a tensor in place")
 		self := tr.tensorAt(args[0])
 		tr.refuseLeaf(self, row)
 		tr.refuseView(self, row, bound)
@@ -210,7 +214,7 @@ func (c *capture) fake(n *graph.Node) *torch.Tensor {
 	if !ok {
 		breakAt(breaks.UnsupportedOperator, "%s gives no tensor", n.Name)
 	}
-	t := torch.NewFake(m)
+	t := torch.NewFake(hinted(m))
 	c.Nodes[t] = n
 	return t
 }

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"unsafe"
 
+	"tcdbg/ops/sym"
 	"tcdbg/torch"
 	"tcdbg/tracer/host"
 	"tcdbg/tracer/replay"
@@ -27,6 +28,7 @@ type reconstructor struct {
 	maps    map[uintptr]int
 	mapped  []*replay.Map
 	errs    map[*value.FreshError]*replay.ErrorSpec
+	items   map[*sym.Symbol]int
 }
 
 func newReconstructor(tr *Trace) *reconstructor {
@@ -42,6 +44,9 @@ func (rs *reconstructor) of(t types.Type, p unsafe.Pointer, n *value.Tracked) re
 	case n != nil && n.Size != nil:
 		if v, ok := n.Size.IsConst(); ok {
 			return rs.constant(types.Typ[types.Int], unsafe.Pointer(&v))
+		}
+		for _, u := range n.Size.Symbols() {
+			rs.item(u)
 		}
 		return replay.FromSize{X: *n.Size}
 	case n != nil && n.Expr != nil:

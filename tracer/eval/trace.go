@@ -94,6 +94,7 @@ type capture struct {
 	NumberOf map[*graph.Node]replay.GraphInput // inputs that are numbers
 	operands map[numberKey]*graph.Node         // those that come in a tensor
 	made     []madeNode                        // calls of operators, in order
+	scalars  map[*sym.Symbol]*graph.Node       // numbers that are read out of tensors
 }
 
 // heap is what the trace knows of memory: objects that it has made, and entry memory that
@@ -190,6 +191,9 @@ func (fs *frames) top() *shadow { return fs.shadows[len(fs.shadows)-1] }
 func (tr *Trace) run() (s *stop) {
 	defer func() {
 		if r := recover(); r != nil {
+			if data, ok := r.(*sym.DataDependentError); ok {
+				r = unguarded(data.Expr)
+			}
 			b, ok := r.(*breakSignal)
 			if !ok {
 				panic(r)

@@ -57,9 +57,10 @@ type Entry struct {
 	Symbols  guard.Origins
 	Sizes    []DynamicSize // what a record of a call tells of Symbols
 
-	Freed   []int             // outputs of the graph whose history a backward pass in it has freed
-	Passes  [][]*value.Source // the leaves that each backward pass in the graph gives gradients
-	Results []Result          // of the compiled function, when the cache entry returns
+	Freed   []int               // outputs of the graph whose history a backward pass in it has freed
+	Passes  [][]*value.Source   // the leaves that each backward pass in the graph gives gradients
+	Items   map[*sym.Symbol]int // outputs of the graph that numbers are read out of
+	Results []Result            // of the compiled function, when the cache entry returns
 
 	ReadGrads []*value.Source // gradients that were there on entry and are read
 	Replaced  []*value.Source // those that are replaced unread: the graph need not run beside them
@@ -277,6 +278,9 @@ func (m *run) size(x sym.Int) int64 {
 	return x.Eval(func(y *sym.Symbol) int64 {
 		if v, ok := y.Fixed(); ok {
 			return v
+		}
+		if i, ok := m.cached.Items[y]; ok {
+			return int64(m.outs[i].(*torch.Tensor).ItemInt())
 		}
 		o := m.cached.Symbols[y]
 		return int64(guard.SizeAt(m.entry, o.Src, o.Dim))

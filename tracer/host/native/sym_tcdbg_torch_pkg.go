@@ -94,6 +94,7 @@ func pkg_tcdbg_torch() *rt.Pkg {
 			"ChebyshevPolynomialU":        p_tcdbg_torch.ChebyshevPolynomialU,
 			"ChebyshevPolynomialV":        p_tcdbg_torch.ChebyshevPolynomialV,
 			"ChebyshevPolynomialW":        p_tcdbg_torch.ChebyshevPolynomialW,
+			"Check":                       p_tcdbg_torch.Check,
 			"CheckAutocast":               p_tcdbg_torch.CheckAutocast,
 			"Cholesky":                    p_tcdbg_torch.Cholesky,
 			"CholeskyInverse":             p_tcdbg_torch.CholeskyInverse,

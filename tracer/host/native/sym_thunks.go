@@ -1806,6 +1806,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*p_tcdbg_torch.Option)(r) = f(*(*bool)(a[0]))
 		}
+	case func(bool, ...string):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f(*(*bool)(a[0]), *(*[]string)(a[1])...)
+		}
 	case func(complex128) (float64, float64):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			t := (*struct {

@@ -1,0 +1,191 @@
+package eval
+
+import (
+	"fmt"
+	"go/token"
+	"go/types"
+
+	"tcdbg/graph"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
+	"tcdbg/torch/compiler"
+	"tcdbg/tracer/breaks"
+	"tcdbg/tracer/replay"
+	"tcdbg/tracer/value"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// This file is numbers that the program reads out of tensors (Settings.CaptureScalarOutputs):
+// each is a symbol of the graph, of whose value nothing is known but what torch.Check says. A
+// question that this does not answer breaks the graph, as PyTorch's GuardOnDataDependentSymNode
+// does.
+
+// unhinted is the bits that a trace has for such a number, which nothing may be decided by.
+const unhinted = 8192
+
+// scalars captures numbers.
+type scalars struct{ *Trace }
+
+// capture makes a symbol of a number that is read out of a tensor. It reports false where the
+// graph has to break instead.
+func (sc scalars) capture(in *ssa.Call, args []ssa.Value, row *ops.Op) bool {
+	if row.ID != ops.Item || !compiler.Config().CaptureScalarOutputs || sc.flowing != nil || sc.applying != nil || !sc.plain() {
+		return false
+	}
+	x := sc.tensorNode(args[0])
+	m := x.TensorMeta()
+	if k, known := sym.Product(m.Shape).IsConst(); !known || k != 1 || m.DType.IsFloat() || m.DType.IsComplex() || m.Device == ops.Meta {
+		return false
+	}
+	u := sc.Shapes.NewUnbacked()
+	n := sc.Graph.Append(&graph.Node{
+		Name: row.Name, Kind: graph.CallMethod, Op: row.ID, Args: []ops.Arg{x}, Meta: u, Stack: sc.stack(), NoGrad: sc.underNoGrad(),
+	})
+	s, _ := u.AsSymbol()
+	if sc.Trace.scalars == nil {
+		sc.Trace.scalars = map[*sym.Symbol]*graph.Node{}
+	}
+	sc.Trace.scalars[s] = n
+	if in.Type().Underlying().(*types.Basic).Info()&types.IsFloat != 0 {
+		*(*float64)(sc.addr(in)) = unhinted
+	} else {
+		*(*int)(sc.addr(in)) = unhinted
+	}
+	sc.skip()
+	sc.set(in, sizeTracked(u))
+	return true
+}
+
+// hinted is m with bits for what nobody knows.
+func hinted(m *ops.TensorMeta) *ops.TensorMeta {
+	bits := func(xs []sym.Int) []sym.Int {
+		out := make([]sym.Int, len(xs))
+		for i, x := range xs {
+			out[i] = x.Subst(func(s *sym.Symbol) (sym.Int, bool) { return sym.Const(unhinted), s.Unbacked })
+		}
+		return out
+	}
+	h := *m
+	h.Shape, h.Stride, h.Offset = bits(m.Shape), bits(m.Stride), bits([]sym.Int{m.Offset})[0]
+	return &h
+}
+
+// plain reports whether the graph so far has operators that give new tensors or views, so
+// that it can be run in parts.
+func (sc scalars) plain() bool {
+	if len(sc.mutated) > 0 {
+		return false
+	}
+	for n := sc.Graph.First(); n != nil; n = n.Next() {
+		if n.Apply != nil || n.Flow != nil || len(n.Statistics()) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// refuseAfter breaks before what a graph cannot do once it has read a number.
+func (sc scalars) refuseAfter(what string) {
+	if len(sc.Trace.scalars) > 0 {
+		breakAt(breaks.UnsupportedOperator, "%s after a number is read out of a tensor", what)
+	}
+}
+
+// unguarded is the break of a question that only data can answer, in PyTorch's words.
+func unguarded(expr string) *breakSignal {
+	return &breakSignal{&replay.Break{Code: breaks.DataDependentBranching, Detail: breaks.Unguarded + expr + " (unhinted: " + expr + ")"}}
+}
+
+// relations are comparisons as relations: of the operands in their order, or swapped.
+var relations = map[token.Token]struct {
+	op      sym.Op
+	swapped bool
+	text    string
+}{
+	token.EQL: {sym.OpEq, false, "Eq(%s, %s)"}, token.NEQ: {sym.OpNe, false, "Ne(%s, %s)"},
+	token.LSS: {sym.OpLt, false, "%s < %s"}, token.LEQ: {sym.OpLe, false, "%s <= %s"},
+	token.GTR: {sym.OpLt, true, "%s > %s"}, token.GEQ: {sym.OpLe, true, "%s >= %s"},
+}
+
+// compare answers a comparison of a number that comes out of data, by what is checked of it.
+// It reports false for any other operation. What torch.Check is given is taken for true.
+func (sc scalars) compare(in *ssa.BinOp, x, y *value.Tracked) bool {
+	rel, is := relations[in.Op]
+	if !is || !isSize(x) && !isSize(y) || value.KindOf(in.X.Type()).Class != value.SignedInt {
+		return false
+	}
+	a, b := sc.sizeOf(in.X, x), sc.sizeOf(in.Y, y)
+	if !sym.HasUnbacked(a) && !sym.HasUnbacked(b) {
+		return false
+	}
+	r := sym.Rel{Op: rel.op, A: a, B: b}
+	if rel.swapped {
+		r.A, r.B = b, a
+	}
+	yes, known := r.Known()
+	if !known {
+		if !onlyChecked(in) {
+			panic(unguarded(fmt.Sprintf(rel.text, a, b)))
+		}
+		r.Assume()
+		yes = true
+	}
+	*(*bool)(sc.addr(in)) = yes
+	sc.skip()
+	sc.set(in, nil)
+	return true
+}
+
+// onlyChecked reports whether a condition goes to torch.Check and nowhere else.
+func onlyChecked(in *ssa.BinOp) bool {
+	found := false
+	for _, use := range *in.Referrers() {
+		switch use := use.(type) {
+		case *ssa.DebugRef:
+		case *ssa.Call:
+			if f := use.Call.StaticCallee(); f == nil || f.String() != torchPath+"Check" {
+				return false
+			}
+			found = true
+		default:
+			return false
+		}
+	}
+	return found
+}
+
+// atLeastZero reports whether the checks say so.
+func atLeastZero(a sym.Int) bool {
+	yes, known := sym.Rel{Op: sym.OpLe, A: sym.Const(0), B: a}.Known()
+	return known && yes
+}
+
+// checked evaluates torch.Check.
+func checked(tr *Trace, in *ssa.Call) {
+	cond := in.Call.Args[0]
+	tr.constant(cond)
+	if !*(*bool)(tr.addr(cond)) {
+		breakAt(breaks.ObservedPanic, "torch.Check fails")
+	}
+	tr.skip()
+}
+
+// item gives the graph an output out of which the value of a symbol is read again.
+func (rs *reconstructor) item(u *sym.Symbol) {
+	n := rs.tr.scalars[u]
+	if _, done := rs.items[u]; n == nil || done {
+		return
+	}
+	x := n.Inputs()[0]
+	if x.Kind == graph.Placeholder {
+		b := &graph.Builder{G: rs.tr.Graph, Before: n, Stack: n.Stack, NoGrad: true}
+		x = b.Emit(ops.Clone, x).(*graph.Node)
+	}
+	if rs.items == nil {
+		rs.items = map[*sym.Symbol]int{}
+	}
+	rs.items[u] = len(rs.order)
+	rs.handed[len(rs.order)]++
+	rs.order = append(rs.order, rs.tr.fake(x))
+}

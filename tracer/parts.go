@@ -1,0 +1,315 @@
+package tracer
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"tcdbg/graph"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
+	"tcdbg/torch"
+)
+
+// This file compiles graphs that read numbers out of tensors: in parts, of which each ends
+// where a number is read. A part that knows a number is compiled when it first runs, with that
+// number for a size which varies from call to call; one of less than 2 it runs operator by
+// operator, as 0 and 1 have entries of their own elsewhere.
+
+// parts runs a graph part by part.
+type parts struct {
+	b    Backend
+	r    *Request
+	list []*part
+}
+
+// part is the nodes of a graph up to a number that is read, nil behind the last one.
+type part struct {
+	nodes  []*graph.Node
+	number *graph.Node
+	in     []*graph.Node // values from before it
+	out    []*graph.Node // values that are read behind it
+	knows  []*sym.Symbol // numbers that were read before it
+
+	mu    sync.Mutex
+	forms []*form
+}
+
+// form is a part compiled for some inputs.
+type form struct {
+	key string
+	env *sym.Env
+	of  map[*sym.Symbol]*sym.Symbol // the symbols that stand for numbers
+	run Runnable
+}
+
+// compileParts compiles a graph that reads numbers; is reports whether r's does, for a backend
+// that takes no whole graphs.
+func compileParts(b Backend, r *Request) (run Runnable, err error, is bool) {
+	if _, user := b.(userBackend); user || !slices.ContainsFunc(r.Module.G.Nodes(), readsNumber) {
+		return nil, nil, false
+	}
+	p := &parts{b: b, r: r, list: cut(r.Module.G)}
+	if _, err := p.list[0].form(p, 0, p.given(r.Example, p.list[0]), nil); err != nil {
+		return nil, err, true
+	}
+	return p.run, nil, true
+}
+
+func readsNumber(n *graph.Node) bool {
+	_, number := n.Meta.(sym.Int)
+	return number && n.Op == ops.Item
+}
+
+// cut takes a graph apart.
+func cut(g *graph.Graph) []*part {
+	list := []*part{{}}
+	at := map[*graph.Node]int{} // in which part a value is made
+	var known []*sym.Symbol
+	for _, n := range g.Nodes() {
+		last := list[len(list)-1]
+		switch {
+		case n.Kind != graph.CallFunction && n.Kind != graph.CallMethod:
+			at[n] = -1
+		case readsNumber(n):
+			u, _ := n.Meta.(sym.Int).AsSymbol()
+			known = append(known, u)
+			last.number = n
+			list = append(list, &part{knows: slices.Clone(known)})
+		default:
+			at[n] = len(list) - 1
+			last.nodes = append(last.nodes, n)
+		}
+	}
+	need := func(x *graph.Node, by int) {
+		from := at[x]
+		if from != by && !slices.Contains(list[by].in, x) {
+			list[by].in = append(list[by].in, x)
+		}
+		if from >= 0 && from != by && !slices.Contains(list[from].out, x) {
+			list[from].out = append(list[from].out, x)
+		}
+	}
+	for i, p := range list {
+		for _, n := range p.nodes {
+			for _, x := range n.Inputs() {
+				need(x, i)
+			}
+		}
+		if p.number == nil {
+			continue
+		}
+		if x := p.number.Inputs()[0]; at[x] >= 0 && !slices.Contains(list[at[x]].out, x) {
+			list[at[x]].out = append(list[at[x]].out, x)
+		}
+	}
+	for _, x := range g.OutputNode().Inputs() {
+		if from := at[x]; from >= 0 && !slices.Contains(list[from].out, x) {
+			list[from].out = append(list[from].out, x)
+		}
+	}
+	return list
+}
+
+// given are the inputs of the first part among those of the graph.
+func (p *parts) given(inputs []torch.Value, first *part) []torch.Value {
+	var out []torch.Value
+	phs := p.r.Module.G.Placeholders()
+	for _, x := range first.in {
+		out = append(out, inputs[slices.Index(phs, x)])
+	}
+	return out
+}
+
+// run runs all parts.
+func (p *parts) run(inputs []torch.Value) []torch.Value {
+	env, numbers := map[*graph.Node]torch.Value{}, map[*sym.Symbol]int64{}
+	g := p.r.Module.G
+	for i, x := range g.Placeholders() {
+		env[x] = inputs[i]
+		graph.BindSymbols(x.Meta, inputs[i], func(s *sym.Symbol, v int64) { numbers[s] = v })
+	}
+	for i, q := range p.list {
+		in := make([]torch.Value, len(q.in))
+		for k, x := range q.in {
+			in[k] = env[x]
+		}
+		for k, v := range q.run(p, i, in, numbers) {
+			env[q.out[k]] = v
+		}
+		if q.number != nil {
+			v := env[q.number.Inputs()[0]].(*torch.Tensor).ItemInt()
+			u, _ := q.number.Meta.(sym.Int).AsSymbol()
+			env[q.number], numbers[u] = v, int64(v)
+			check(u, numbers)
+		}
+	}
+	outs := g.Outputs()
+	vals := make([]torch.Value, len(outs))
+	for i, a := range outs {
+		if x, ok := a.(*graph.Node); ok {
+			vals[i] = env[x]
+		}
+	}
+	return vals
+}
+
+// check tests what the program asserts of a number, as far as its other numbers are known.
+func check(u *sym.Symbol, numbers map[*sym.Symbol]int64) {
+	for _, r := range u.Checks {
+		known := true
+		for _, s := range append(r.A.Symbols(), r.B.Symbols()...) {
+			_, fixed := s.Fixed()
+			if _, read := numbers[s]; !read && !fixed {
+				known = false
+			}
+		}
+		if known && !r.Holds(func(s *sym.Symbol) int64 { return numbers[s] }) {
+			panic(&torch.Error{Op: "torch.Check", Msg: fmt.Sprintf("RuntimeError: Runtime assertion failed for expression %s, where %s is %d",
+				r, u.Name, numbers[u])})
+		}
+	}
+}
+
+// run runs a part, number i.
+func (q *part) run(p *parts, i int, in []torch.Value, numbers map[*sym.Symbol]int64) []torch.Value {
+	if len(q.out) == 0 {
+		return nil
+	}
+	f, err := q.form(p, i, in, numbers)
+	if err != nil {
+		panic(fmt.Errorf("backend %s failed on part %d of graph %s: %w", p.b.Name(), i, p.r.Module.Name(), err))
+	}
+	return f.run(f.inputs(q, in, numbers))
+}
+
+// inputs are those of a compiled part: values, then numbers.
+func (f *form) inputs(q *part, in []torch.Value, numbers map[*sym.Symbol]int64) []torch.Value {
+	for _, u := range q.knows {
+		in = append(in, int(numbers[u]))
+	}
+	return in
+}
+
+// form is the form of a part for its inputs, compiled where there is none yet.
+func (q *part) form(p *parts, i int, in []torch.Value, numbers map[*sym.Symbol]int64) (*form, error) {
+	small := false
+	for _, u := range q.knows {
+		small = small || numbers[u] < 2
+	}
+	key := fmt.Sprint(torch.GradEnabled(), small)
+	for _, v := range in {
+		t, ok := v.(*torch.Tensor)
+		key += fmt.Sprint(ok && t.RequiresGrad())
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, f := range q.forms {
+		if f.key == key && (small || f.holds(numbers)) {
+			return f, nil
+		}
+	}
+	f := &form{key: key, env: &sym.Env{}, of: map[*sym.Symbol]*sym.Symbol{}}
+	g := q.graph(f, fmt.Sprintf("%s_part%d", p.r.Module.Name(), i), in, numbers)
+	if small {
+		f.run = g.Run
+	} else {
+		r := *p.r
+		r.Module, r.Example = graph.NewModule(g), f.inputs(q, slices.Clone(in), numbers)
+		run, err := p.b.Compile(&r)
+		if err != nil {
+			return nil, err
+		}
+		f.run = run
+	}
+	q.forms = append(q.forms, f)
+	return f, nil
+}
+
+// holds reports whether what a form was compiled for is so of the numbers.
+func (f *form) holds(numbers map[*sym.Symbol]int64) bool {
+	now := maps.Clone(numbers)
+	for u, s := range f.of {
+		if v, fixed := s.Fixed(); fixed && v != numbers[u] {
+			return false
+		}
+		now[s] = numbers[u]
+	}
+	for _, g := range f.env.Guards {
+		if !g.Rel.Holds(func(s *sym.Symbol) int64 { return now[s] }) {
+			return false
+		}
+	}
+	return true
+}
+
+// graph is a part as a graph of its own, in which numbers are sizes like those of inputs.
+func (q *part) graph(f *form, name string, in []torch.Value, numbers map[*sym.Symbol]int64) *graph.Graph {
+	g := graph.New(name, f.env)
+	subst := map[*sym.Symbol]sym.Int{}
+	for _, u := range q.knows {
+		x := f.env.NewSymbol(u.Name, "", max(numbers[u], 2))
+		f.of[u], _ = x.AsSymbol()
+		subst[u] = x
+	}
+	of := map[*graph.Node]*graph.Node{}
+	for k, x := range q.in {
+		m := substituted(x.Meta, subst)
+		if t, ok := in[k].(*torch.Tensor); ok {
+			wants := *m.(*ops.TensorMeta)
+			wants.RequiresGrad = t.RequiresGrad()
+			m = &wants
+		}
+		of[x] = g.Input(x.Name, x.Name, x.Source, m)
+	}
+	for _, u := range q.knows {
+		g.Input(u.Name, u.Name, "", subst[u])
+	}
+	for _, n := range q.nodes {
+		c := n.CopyInto(g, func(x *graph.Node) *graph.Node { return of[x] })
+		args := make([]ops.Arg, len(c.Args))
+		for i, a := range c.Args {
+			args[i] = substituted(a, subst)
+		}
+		c.SetArgs(args)
+		c.Meta, of[n] = substituted(c.Meta, subst), c
+	}
+	var outs []ops.Arg
+	for _, x := range q.out {
+		outs = append(outs, of[x])
+	}
+	g.SetOutput(outs)
+	return g
+}
+
+// substituted is an argument or a value of a node with sizes in place of numbers.
+func substituted(a any, subst map[*sym.Symbol]sym.Int) any {
+	size := func(x sym.Int) sym.Int {
+		return x.Subst(func(s *sym.Symbol) (sym.Int, bool) { y, ok := subst[s]; return y, ok })
+	}
+	sizes := func(xs []sym.Int) []sym.Int {
+		out := make([]sym.Int, len(xs))
+		for i, x := range xs {
+			out[i] = size(x)
+		}
+		return out
+	}
+	switch a := a.(type) {
+	case sym.Int:
+		return size(a)
+	case []sym.Int:
+		return sizes(a)
+	case *ops.TensorMeta:
+		m := *a
+		m.Shape, m.Stride, m.Offset = sizes(a.Shape), sizes(a.Stride), size(a.Offset)
+		return &m
+	case []any:
+		out := make([]any, len(a))
+		for i, x := range a {
+			out[i] = substituted(x, subst)
+		}
+		return out
+	}
+	return a
+}
