@@ -165,7 +165,7 @@ func (g *Graph) EliminateDead() int {
 // impure reports whether n has an effect besides its value.
 func (n *Node) impure() bool {
 	row := n.OpRow()
-	if _, number := n.Meta.(sym.Int); number && n.Op == ops.Item { // shapes name what it gives
+	if row != nil && row.Tags.Has(ops.TagDataDependent) { // shapes name what it gives
 		return true
 	}
 	return row != nil && (row.Tags.Has(ops.TagInPlace) || row.Tags.Has(ops.TagRandom) || len(n.Statistics()) > 0)

@@ -177,6 +177,9 @@ func (in *interp) call(n *Node) any {
 	if _, several := n.Meta.([]ops.Result); several {
 		return out
 	}
+	if row := n.OpRow(); row.Tags.Has(ops.TagDataDependent) {
+		in.bind(n, out[0])
+	}
 	return out[0]
 }
 

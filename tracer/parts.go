@@ -24,13 +24,13 @@ type parts struct {
 	list []*part
 }
 
-// part is the nodes of a graph up to a number that is read, nil behind the last one.
+// part is the nodes of a graph up to an operator that reads data, nil behind the last one.
 type part struct {
-	nodes  []*graph.Node
-	number *graph.Node
-	in     []*graph.Node // values from before it
-	out    []*graph.Node // values that are read behind it
-	knows  []*sym.Symbol // numbers that were read before it
+	nodes []*graph.Node
+	reads *graph.Node   // what ends it
+	in    []*graph.Node // values from before it
+	out   []*graph.Node // values that are read behind it
+	knows []*sym.Symbol // numbers that were read before it
 
 	mu    sync.Mutex
 	forms []*form
@@ -47,7 +47,7 @@ type form struct {
 // compileParts compiles a graph that reads numbers; is reports whether r's does, for a backend
 // that takes no whole graphs.
 func compileParts(b Backend, r *Request) (run Runnable, err error, is bool) {
-	if _, user := b.(userBackend); user || !slices.ContainsFunc(r.Module.G.Nodes(), readsNumber) {
+	if _, user := b.(userBackend); user || !slices.ContainsFunc(r.Module.G.Nodes(), readsData) {
 		return nil, nil, false
 	}
 	p := &parts{b: b, r: r, list: cut(r.Module.G)}
@@ -57,9 +57,20 @@ func compileParts(b Backend, r *Request) (run Runnable, err error, is bool) {
 	return p.run, nil, true
 }
 
-func readsNumber(n *graph.Node) bool {
-	_, number := n.Meta.(sym.Int)
-	return number && n.Op == ops.Item
+// readsData reports whether a node gives a number, or a tensor of a size, that data decides.
+func readsData(n *graph.Node) bool {
+	row := n.OpRow()
+	return row != nil && row.Tags.Has(ops.TagDataDependent)
+}
+
+// read is the symbol that such a node brings in.
+func read(n *graph.Node) *sym.Symbol {
+	x, number := n.Meta.(sym.Int)
+	if !number {
+		x = n.TensorMeta().Shape[0]
+	}
+	u, _ := x.AsSymbol()
+	return u
 }
 
 // cut takes a graph apart.
@@ -72,10 +83,9 @@ func cut(g *graph.Graph) []*part {
 		switch {
 		case n.Kind != graph.CallFunction && n.Kind != graph.CallMethod:
 			at[n] = -1
-		case readsNumber(n):
-			u, _ := n.Meta.(sym.Int).AsSymbol()
-			known = append(known, u)
-			last.number = n
+		case readsData(n):
+			known = append(known, read(n))
+			last.reads, at[n] = n, -1
 			list = append(list, &part{knows: slices.Clone(known)})
 		default:
 			at[n] = len(list) - 1
@@ -97,19 +107,21 @@ func cut(g *graph.Graph) []*part {
 				need(x, i)
 			}
 		}
-		if p.number == nil {
-			continue
-		}
-		if x := p.number.Inputs()[0]; at[x] >= 0 && !slices.Contains(list[at[x]].out, x) {
-			list[at[x]].out = append(list[at[x]].out, x)
+		if p.reads != nil {
+			keep(list, at, p.reads.Inputs())
 		}
 	}
-	for _, x := range g.OutputNode().Inputs() {
+	keep(list, at, g.OutputNode().Inputs())
+	return list
+}
+
+// keep has values leave the parts that make them.
+func keep(list []*part, at map[*graph.Node]int, values []*graph.Node) {
+	for _, x := range values {
 		if from := at[x]; from >= 0 && !slices.Contains(list[from].out, x) {
 			list[from].out = append(list[from].out, x)
 		}
 	}
-	return list
 }
 
 // given are the inputs of the first part among those of the graph.
@@ -138,11 +150,11 @@ func (p *parts) run(inputs []torch.Value) []torch.Value {
 		for k, v := range q.run(p, i, in, numbers) {
 			env[q.out[k]] = v
 		}
-		if q.number != nil {
-			v := env[q.number.Inputs()[0]].(*torch.Tensor).ItemInt()
-			u, _ := q.number.Meta.(sym.Int).AsSymbol()
-			env[q.number], numbers[u] = v, int64(v)
-			check(u, numbers)
+		if q.reads != nil {
+			v := dataOf(q.reads, env)
+			env[q.reads] = v
+			graph.BindSymbols(q.reads.Meta, v, func(s *sym.Symbol, v int64) { numbers[s] = v })
+			check(read(q.reads), numbers)
 		}
 	}
 	outs := g.Outputs()
@@ -153,6 +165,23 @@ func (p *parts) run(inputs []torch.Value) []torch.Value {
 		}
 	}
 	return vals
+}
+
+// dataOf runs a node that reads data.
+func dataOf(n *graph.Node, env map[*graph.Node]torch.Value) torch.Value {
+	if n.Op == ops.Item {
+		return env[n.Inputs()[0]].(*torch.Tensor).ItemInt()
+	}
+	args := slices.Clone(n.Args)
+	for i, a := range args {
+		if x, ok := a.(*graph.Node); ok {
+			args[i] = env[x]
+		}
+	}
+	if n.NoGrad {
+		return torch.CallUntaped(n.Op, args)[0]
+	}
+	return torch.Call(n.Op, args)[0]
 }
 
 // check tests what the program asserts of a number, as far as its other numbers are known.

@@ -60,7 +60,7 @@ func (tr *Trace) operator(in *ssa.Call, args []ssa.Value, b torch.Binding) {
 	row := ops.Get(b.Op)
 	tr.beforeOperator(in)
 	if row.Tags.Has(ops.TagDataDependent) {
-		if (scalars{tr}).capture(in, args, row) {
+		if (scalars{tr}).capture(in, args, row) || (scalars{tr}).captureShape(in, args, b) {
 			return
 		}
 		b := &replay.Break{Code: dataDependentCode(row), Detail: "operator " + row.Name, Value: receiver(in)}

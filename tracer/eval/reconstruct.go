@@ -28,7 +28,7 @@ type reconstructor struct {
 	maps    map[uintptr]int
 	mapped  []*replay.Map
 	errs    map[*value.FreshError]*replay.ErrorSpec
-	items   map[*sym.Symbol]int
+	items   map[*sym.Symbol]replay.Item
 }
 
 func newReconstructor(tr *Trace) *reconstructor {

@@ -8,6 +8,7 @@ import (
 	"tcdbg/graph"
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
+	"tcdbg/torch"
 	"tcdbg/torch/compiler"
 	"tcdbg/tracer/breaks"
 	"tcdbg/tracer/replay"
@@ -43,10 +44,7 @@ func (sc scalars) capture(in *ssa.Call, args []ssa.Value, row *ops.Op) bool {
 		Name: row.Name, Kind: graph.CallMethod, Op: row.ID, Args: []ops.Arg{x}, Meta: u, Stack: sc.stack(), NoGrad: sc.underNoGrad(),
 	})
 	s, _ := u.AsSymbol()
-	if sc.Trace.scalars == nil {
-		sc.Trace.scalars = map[*sym.Symbol]*graph.Node{}
-	}
-	sc.Trace.scalars[s] = n
+	sc.remember(s, n)
 	if in.Type().Underlying().(*types.Basic).Info()&types.IsFloat != 0 {
 		*(*float64)(sc.addr(in)) = unhinted
 	} else {
@@ -55,6 +53,50 @@ func (sc scalars) capture(in *ssa.Call, args []ssa.Value, row *ops.Op) bool {
 	sc.skip()
 	sc.set(in, sizeTracked(u))
 	return true
+}
+
+// captureShape captures an operator whose result has as many rows as data says.
+func (sc scalars) captureShape(in *ssa.Call, args []ssa.Value, b torch.Binding) bool {
+	if b.Op != ops.Nonzero && b.Op != ops.MaskedSelect || !compiler.Config().CaptureDynamicOutputShapeOps ||
+		sc.flowing != nil || sc.applying != nil || !sc.plain() {
+		return false
+	}
+	row := ops.Get(b.Op)
+	pos, kw := arguments{sc.Trace}.bindCall(args, b, row)
+	bound, err := ops.Bind(row, pos, kw)
+	if err != nil || ops.TouchesComplex(bound) {
+		return false
+	}
+	self, ok := bound[0].(*graph.Node)
+	if !ok || self.TensorMeta().Device == ops.Meta {
+		return false
+	}
+	u := sc.Shapes.NewUnbacked()
+	s, _ := u.AsSymbol()
+	s.Low = 0
+	m := &ops.TensorMeta{DType: self.TensorMeta().DType, Device: self.TensorMeta().Device, Shape: []sym.Int{u}, Offset: sym.C(0)}
+	if b.Op == ops.Nonzero {
+		m.DType, m.Shape = ops.Int64, append(m.Shape, sym.C(len(self.TensorMeta().Shape)))
+	}
+	m.Stride = ops.ContiguousStrides(m.Shape)
+	kind := graph.CallMethod
+	if !b.Method {
+		kind = graph.CallFunction
+	}
+	n := sc.Graph.Append(&graph.Node{
+		Name: row.Name, Kind: kind, Op: row.ID, Args: bound, Meta: m, Stack: sc.stack(), NoGrad: sc.underNoGrad(),
+	})
+	sc.remember(s, n)
+	sc.results(in, args, &graph.Builder{G: sc.Graph, Stack: n.Stack, NoGrad: n.NoGrad}, n, row)
+	return true
+}
+
+// remember notes where a symbol comes from.
+func (sc scalars) remember(s *sym.Symbol, n *graph.Node) {
+	if sc.Trace.scalars == nil {
+		sc.Trace.scalars = map[*sym.Symbol]*graph.Node{}
+	}
+	sc.Trace.scalars[s] = n
 }
 
 // hinted is m with bits for what nobody knows.
@@ -177,15 +219,18 @@ func (rs *reconstructor) item(u *sym.Symbol) {
 	if _, done := rs.items[u]; n == nil || done {
 		return
 	}
-	x := n.Inputs()[0]
+	x, at := n, replay.Item{I: len(rs.order), Dim: 0}
+	if n.Op == ops.Item {
+		x, at.Dim = n.Inputs()[0], -1
+	}
 	if x.Kind == graph.Placeholder {
 		b := &graph.Builder{G: rs.tr.Graph, Before: n, Stack: n.Stack, NoGrad: true}
 		x = b.Emit(ops.Clone, x).(*graph.Node)
 	}
 	if rs.items == nil {
-		rs.items = map[*sym.Symbol]int{}
+		rs.items = map[*sym.Symbol]replay.Item{}
 	}
-	rs.items[u] = len(rs.order)
+	rs.items[u] = at
 	rs.handed[len(rs.order)]++
 	rs.order = append(rs.order, rs.tr.fake(x))
 }

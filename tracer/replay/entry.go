@@ -57,10 +57,10 @@ type Entry struct {
 	Symbols  guard.Origins
 	Sizes    []DynamicSize // what a record of a call tells of Symbols
 
-	Freed   []int               // outputs of the graph whose history a backward pass in it has freed
-	Passes  [][]*value.Source   // the leaves that each backward pass in the graph gives gradients
-	Items   map[*sym.Symbol]int // outputs of the graph that numbers are read out of
-	Results []Result            // of the compiled function, when the cache entry returns
+	Freed   []int                // outputs of the graph whose history a backward pass in it has freed
+	Passes  [][]*value.Source    // the leaves that each backward pass in the graph gives gradients
+	Items   map[*sym.Symbol]Item // where numbers that come out of data are
+	Results []Result             // of the compiled function, when the cache entry returns
 
 	ReadGrads []*value.Source // gradients that were there on entry and are read
 	Replaced  []*value.Source // those that are replaced unread: the graph need not run beside them
@@ -75,6 +75,18 @@ type Entry struct {
 	Spent  *Spent
 	Trail  any       // what a debugger keeps of the trace
 	makers sync.Pool // of *maker
+}
+
+// Item is a number that comes out of data: what output I of the graph holds, or its size in
+// dimension Dim where that is not negative.
+type Item struct{ I, Dim int }
+
+func (it Item) of(outs []torch.Value) int64 {
+	t := outs[it.I].(*torch.Tensor)
+	if it.Dim < 0 {
+		return int64(t.ItemInt())
+	}
+	return int64(t.Size(it.Dim))
 }
 
 type Result struct {
@@ -279,8 +291,8 @@ func (m *run) size(x sym.Int) int64 {
 		if v, ok := y.Fixed(); ok {
 			return v
 		}
-		if i, ok := m.cached.Items[y]; ok {
-			return int64(m.outs[i].(*torch.Tensor).ItemInt())
+		if it, ok := m.cached.Items[y]; ok {
+			return it.of(m.outs)
 		}
 		o := m.cached.Symbols[y]
 		return int64(guard.SizeAt(m.entry, o.Src, o.Dim))
