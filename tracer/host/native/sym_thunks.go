@@ -32,6 +32,14 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			f()
 		}
+	case func() ([]byte, *p_tcdbg_torch_compiler.CacheInfo):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			t := (*struct {
+				r0 []byte
+				r1 *p_tcdbg_torch_compiler.CacheInfo
+			})(r)
+			t.r0, t.r1 = f()
+		}
 	case func() (p_tcdbg_torch.DType, bool):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			t := (*struct {
@@ -847,6 +855,14 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*any)(r) = f(*(**p_tcdbg_torch.OrderedDict)(a[0]), *(*any)(a[1]))
 		}
+	case func(*p_tcdbg_torch.Recording) string:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*string)(r) = f(*(**p_tcdbg_torch.Recording)(a[0]))
+		}
+	case func(*p_tcdbg_torch.Recording, []*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*[]*p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Recording)(a[0]), *(*[]*p_tcdbg_torch.Tensor)(a[1]))
+		}
 	case func(*p_tcdbg_torch.Storage):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			f(*(**p_tcdbg_torch.Storage)(a[0]))
@@ -1283,6 +1299,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*p_tcdbg_torch.Traffic)(r) = f(*(**p_tcdbg_torch.Traffic)(a[0]), *(*p_tcdbg_torch.Traffic)(a[1]))
 		}
+	case func(*p_tcdbg_torch_compiler.CacheInfo, string) []string:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*[]string)(r) = f(*(**p_tcdbg_torch_compiler.CacheInfo)(a[0]), *(*string)(a[1]))
+		}
 	case func(*p_time.Duration) float64:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*float64)(r) = f(*(**p_time.Duration)(a[0]))
@@ -1653,6 +1673,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_bytes.Reader)(r) = f(*(*[]byte)(a[0]))
 		}
+	case func([]byte) *p_tcdbg_torch_compiler.CacheInfo:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch_compiler.CacheInfo)(r) = f(*(*[]byte)(a[0]))
+		}
 	case func([]byte) [][]byte:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*[][]byte)(r) = f(*(*[]byte)(a[0]))
@@ -1962,6 +1986,10 @@ func Thunk(f any) rt.Thunk {
 			})(r)
 			t.r0, t.r1 = f(*(*func(carry []*p_tcdbg_torch.Tensor, x []*p_tcdbg_torch.Tensor) (next []*p_tcdbg_torch.Tensor, y []*p_tcdbg_torch.Tensor))(a[0]), *(*[]*p_tcdbg_torch.Tensor)(a[1]), *(*[]*p_tcdbg_torch.Tensor)(a[2]), *(*[]p_tcdbg_torch.Option)(a[3])...)
 		}
+	case func(func(inputs []*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor, []*p_tcdbg_torch.Tensor, []string, func(t *p_tcdbg_torch.Tensor)) *p_tcdbg_torch.Recording:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Recording)(r) = f(*(*func(inputs []*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor)(a[0]), *(*[]*p_tcdbg_torch.Tensor)(a[1]), *(*[]string)(a[2]), *(*func(t *p_tcdbg_torch.Tensor))(a[3]))
+		}
 	case func(func(rune) rune, string) string:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*string)(r) = f(*(*func(rune) rune)(a[0]), *(*string)(a[1]))
@@ -1997,6 +2025,10 @@ func Thunk(f any) rt.Thunk {
 	case func(int) []int:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*[]int)(r) = f(*(*int)(a[0]))
+		}
+	case func(int) []string:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*[]string)(r) = f(*(*int)(a[0]))
 		}
 	case func(int) float64:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -2121,6 +2153,10 @@ func Thunk(f any) rt.Thunk {
 	case func(any) func(args ...any) *p_tcdbg_torch.ExplainOutput:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*func(args ...any) *p_tcdbg_torch.ExplainOutput)(r) = f(*(*any)(a[0]))
+		}
+	case func(any) string:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*string)(r) = f(*(*any)(a[0]))
 		}
 	case func(any) p_tcdbg_torch.Option:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -2406,6 +2442,10 @@ func Thunk(f any) rt.Thunk {
 	case func(string, rune) int:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*int)(r) = f(*(*string)(a[0]), *(*rune)(a[1]))
+		}
+	case func(string, any) func([]*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*func([]*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor)(r) = f(*(*string)(a[0]), *(*any)(a[1]))
 		}
 	case func(string, reflect.StructTag) (p_tcdbg_torch.Field, bool):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
