@@ -89,8 +89,12 @@ var layers = []layer{
 	{3, "tracer/value", "tracer/host/... ops/sym torch logs"},
 	{3, "tracer/guard", "tracer/value tracer/host/... ops ops/sym torch logs"},
 	{3, "tracer/replay", "tracer/value tracer/guard tracer/host/... tracer/breaks graph/... ops ops/sym torch logs"},
-	{3, "tracer/eval", "tracer/value tracer/guard tracer/replay tracer/host/... tracer/breaks graph/... ops ops/sym torch logs"},
-	{3, "tracer/stop", "graph tracer/eval tracer/value tracer/host/... torch ops logs logs/ctl"},
+	{3, "tracer/ssainfo", "tracer/value tracer/breaks ops torch"},
+	{3, "tracer/eval", "tracer/value tracer/guard tracer/replay tracer/ssainfo tracer/host/... tracer/breaks graph/... ops ops/sym torch logs"},
+	{
+		3, "tracer/stop", "graph tracer/eval tracer/ssainfo tracer/value tracer/host/... torch " +
+			"ops logs logs/ctl",
+	},
 	{3, "tracer", "tracer/... graph/... ops ops/sym torch torch/compiler torch/export logs/... torch/compiler/modes"},
 	{3, "aot/...", "graph/... ops ops/sym torch logs/... aot/..."},
 	{3, "inductor/layout", "inductor/ir ops ops/sym"},

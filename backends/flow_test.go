@@ -170,7 +170,9 @@ var (
 	graphType  = regexp.MustCompile(`"[^"]*"`)
 	argName    = regexp.MustCompile(`([(]|, )(?:min|max|dtype) = `)
 	moved      = regexp.MustCompile(`(movedim[(].*), [[](\d)[]], [[](\d)[]]`)
-	bodyNumber = regexp.MustCompile(`\b(cond_true|cond_false|cond_fn|body_fn|map_body|scan_combine_fn|associative_scan_combine_fn|switch_branch\d)_\d+`)
+	bodyNumber = regexp.MustCompile(
+		`\b(cond_true|cond_false|cond_fn|body_fn|map_body|scan_combine_fn|associative_scan_combine_fn|switch_branch\d)_\d+`,
+	)
 )
 
 // renamedGraph is a graph's text without comments and dead values, in which second names

@@ -103,7 +103,8 @@ func TestSlicesRun(t *testing.T) {
 func TestSlicesAsGoCode(t *testing.T) {
 	got := flowGraph(t, slicesText).GoCode()
 	for _, text := range []string{
-		"		getitem_y = map_body_0(l_x_.Select(0, i), l_w_)\n", "	carry := l_w_\n", "		carry, out_y = scan_combine_fn_0(carry, getitem.Select(0, i))\n",
+		"		getitem_y = map_body_0(l_x_.Select(0, i), l_w_)\n", "	carry := l_w_\n",
+		"		carry, out_y = scan_combine_fn_0(carry, getitem.Select(0, i))\n",
 		"			getitem_1_y = associative_scan_combine_fn_0(getitem_1_list[i-1], out.Select(0, i))\n",
 		"	switch min(max(to.ItemInt(), 0), 2) {\n	case 0:\n		getitem_2 = switch_branch0_0(getitem_1, carry)\n",
 	} {

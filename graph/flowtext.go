@@ -24,7 +24,8 @@ var flowTexts = map[string]*flowWords{
 	MapTarget:  {bodies: [2][]string{{"map_body"}, {"body_graph"}}, lists: [2]string{"[[", "[["}},
 	ScanTarget: {bodies: [2][]string{{"scan_combine_fn"}, {"scan_combine_graph"}}, lists: [2]string{"[[[", "((("}, square: true},
 	AssocTarget: {
-		bodies: [2][]string{{"associative_scan_combine_fn"}, {"associative_scan_combine_graph"}}, lists: [2]string{"[(", "(("}, square: true,
+		bodies: [2][]string{{"associative_scan_combine_fn"}, {"associative_scan_combine_graph"}},
+		lists:  [2]string{"[(", "(("}, square: true,
 	},
 }
 

@@ -111,7 +111,8 @@ func (p *goPrinter) slices(n *Node, name string, values, args []string) {
 		strings.Join(append(append(append([]string{}, before...), given...), args[k+m:]...), ", "),
 	)
 	if n.Flow.Op == AssocTarget {
-		fmt.Fprintf(&p.sb, "\t\tif i == 0 {\n\t\t\t%s = %s\n\t\t} else {\n\t\t\t%s\t\t}\n", strings.Join(out, ", "), strings.Join(given, ", "), call)
+		first := strings.Join(out, ", ") + " = " + strings.Join(given, ", ")
+		fmt.Fprintf(&p.sb, "\t\tif i == 0 {\n\t\t\t%s\n\t\t} else {\n\t\t\t%s\t\t}\n", first, call)
 	} else {
 		p.sb.WriteString("\t\t" + call)
 	}

@@ -165,7 +165,8 @@ func TestSlicesPrograms(t *testing.T) {
 	}
 	shown := c.shown(&targets[1]).Text
 	for _, text := range []string{
-		"for (i = 0; i < s0; i++)\n", "    buf1[i] = g_body_graph_0(arg0_1[i], buf0);", "    buf2, buf3[i] = g_scan_combine_graph_0(buf2, buf1[i]);",
+		"for (i = 0; i < s0; i++)\n", "    buf1[i] = g_body_graph_0(arg0_1[i], buf0);",
+		"    buf2, buf3[i] = g_scan_combine_graph_0(buf2, buf1[i]);",
 		"buf4[0] = buf3[0];", "for (i = 1; i < s0; i++)\n", "    buf4[i] = g_associative_scan_combine_graph_0(buf4[i - 1], buf3[i]);",
 		"switch (*arg2_1)\n", "case 2: buf5 = g_branch2_graph_0(buf4, buf2); break;",
 	} {
@@ -177,7 +178,8 @@ func TestSlicesPrograms(t *testing.T) {
 		"    for i in range(0, s0):\n        fill((buf1[i],), g_body_graph_0.call([view(arg0_1, (s0, 3), (3, 1), 0)[i], ",
 		"        fill((buf2, buf3[i],), g_scan_combine_graph_0.call([buf2, view(buf1",
 		"    for i in range(1, s0):\n        fill((buf4[i],), g_associative_scan_combine_graph_0.call([buf4[i - 1].contiguous(), view(buf3",
-		".item() <= 0:\n        fill((buf5,), g_branch0_graph_0.call([", ".item() == 1:\n", "    else:\n        fill((buf5,), g_branch2_graph_0.call([",
+		".item() <= 0:\n        fill((buf5,), g_branch0_graph_0.call([", ".item() == 1:\n",
+		"    else:\n        fill((buf5,), g_branch2_graph_0.call([",
 	} {
 		if !strings.Contains(shown, text) {
 			t.Errorf("Triton without %q:\n%s", text, shown)

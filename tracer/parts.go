@@ -195,8 +195,8 @@ func check(u *sym.Symbol, numbers map[*sym.Symbol]int64) {
 			}
 		}
 		if known && !r.Holds(func(s *sym.Symbol) int64 { return numbers[s] }) {
-			panic(&torch.Error{Op: "torch.Check", Msg: fmt.Sprintf("RuntimeError: Runtime assertion failed for expression %s, where %s is %d",
-				r, u.Name, numbers[u])})
+			msg := fmt.Sprintf("RuntimeError: Runtime assertion failed for expression %s, where %s is %d", r, u.Name, numbers[u])
+			panic(&torch.Error{Op: "torch.Check", Msg: msg})
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"tcdbg/tracer/guard"
 	"tcdbg/tracer/host"
 	"tcdbg/tracer/replay"
+	"tcdbg/tracer/ssainfo"
 	"tcdbg/tracer/stop"
 	"tcdbg/tracer/value"
 
@@ -50,7 +51,7 @@ func (c *Compiled) deciding(th *host.Thread, entry *replay.Entry) *logs.Value {
 	if v == nil || v.Parent() != f.Code.Fn {
 		return nil
 	}
-	if in, computed := v.(ssa.Instruction); computed && in.Block() != nil && !eval.IsLive(f.Instr(), v) {
+	if in, computed := v.(ssa.Instruction); computed && in.Block() != nil && !ssainfo.IsLive(f.Instr(), v) {
 		return nil
 	}
 	return c.t.cfg.Stops.Show(value.LocalName(v), v.Type(), f.Addr(v))

@@ -7,6 +7,7 @@ import (
 	"tcdbg/logs"
 	"tcdbg/logs/calls"
 	"tcdbg/torch"
+	"tcdbg/torch/compiler"
 	"tcdbg/tracer/eval"
 	"tcdbg/tracer/host"
 	"tcdbg/tracer/stop"
@@ -105,6 +106,8 @@ func New(prog *host.Program, cfg Config) *Tracer {
 		torch.CountTraffic()
 	}
 	t.env = &eval.Env{Prog: prog, Bindings: t.bindings, Steps: cfg.Steps, Sink: sink}
+	t.env.Scalars = func() bool { return compiler.Config().CaptureScalarOutputs }
+	t.env.Rows = func() bool { return compiler.Config().CaptureDynamicOutputShapeOps }
 	value.ForgetWith(t, prog.SSA)
 	if cfg.Graded != nil {
 		torch.OnBackward(t.graded)

@@ -78,7 +78,6 @@ func sliceText(f *ir.FlowInfo, args, outs []string, call func(k int, args ...str
 	}
 	to := append(append([]string{}, outs[:k]...), at(outs[k:], "i")...)
 	given := append(append(append([]string{}, carried...), at(whole, "i")...), rest...)
-	return append(
-		lines, fmt.Sprintf("for (i = %d; i < %s; i++)", from, f.Length), fmt.Sprintf("    %s = %s;", strings.Join(to, ", "), call(0, given...)),
-	)
+	head := fmt.Sprintf("for (i = %d; i < %s; i++)", from, f.Length)
+	return append(lines, head, fmt.Sprintf("    %s = %s;", strings.Join(to, ", "), call(0, given...)))
 }

@@ -25,7 +25,8 @@ func main() {
 }`,
 	},
 	{
-		name: "a branch between two layers", code: breaks.DataDependentBranching, advice: "compiler.Cond(condition, a function for each side)",
+		name: "a branch between two layers", code: breaks.DataDependentBranching,
+		advice: "compiler.Cond(condition, a function for each side)",
 		before: `
 func f(x, w *torch.Tensor) *torch.Tensor {
 	h := x.Mul(2)
@@ -56,7 +57,8 @@ func main() {
 }`,
 	},
 	{
-		name: "a loop until a tensor says so", code: breaks.DataDependentBranching, advice: "compiler.WhileLoop(condition, body, what is carried)",
+		name: "a loop until a tensor says so", code: breaks.DataDependentBranching,
+		advice: "compiler.WhileLoop(condition, body, what is carried)",
 		before: `
 func f(x *torch.Tensor) *torch.Tensor {
 	for x.Sum().Lt(20).Bool() {
@@ -80,7 +82,8 @@ func main() {
 }`,
 	},
 	{
-		name: "a map that counts", code: breaks.BodyNotCaptured, advice: "A graph holds the call where its function changes nothing outside of it",
+		name: "a map that counts", code: breaks.BodyNotCaptured,
+		advice: "A graph holds the call where its function changes nothing outside of it",
 		before: `
 func f(x *torch.Tensor) *torch.Tensor {
 	n := 0

@@ -12,6 +12,7 @@ import (
 	"tcdbg/tracer/guard"
 	"tcdbg/tracer/host"
 	"tcdbg/tracer/replay"
+	"tcdbg/tracer/ssainfo"
 	"tcdbg/tracer/value"
 
 	"golang.org/x/tools/go/ssa"
@@ -154,18 +155,18 @@ func (tr *Trace) freeTracked(c *ssa.CallCommon, fn *ssa.Function, free []unsafe.
 }
 
 // boundTracked is what is tracked of the bound variables of cl, of which n is tracked.
-func (tr *Trace) boundTracked(cl *host.Closure, fn *ssa.Function, n *value.Tracked) []*value.Tracked {
+func (hp *heap) boundTracked(cl *host.Closure, fn *ssa.Function, n *value.Tracked) []*value.Tracked {
 	tracked := make([]*value.Tracked, len(fn.FreeVars))
 	if len(tracked) == 0 {
 		return tracked
 	}
 	// The registers that a MakeClosure bound may be dead by now; the closure is not.
-	if made := tr.clos[cl]; made != nil {
+	if made := hp.clos[cl]; made != nil {
 		return made.tracked
 	}
 	if n != nil && n.Src != nil {
 		for i, fv := range fn.FreeVars {
-			tracked[i] = tr.src.Track(tr.src.Free(n.Src, i, fv))
+			tracked[i] = hp.frames.src.Track(hp.frames.src.Free(n.Src, i, fv))
 		}
 		return tracked
 	}
@@ -478,7 +479,9 @@ func (ns natives) refuseMethod(in *ssa.Call, method string) *replay.Break {
 		b.Code = code
 	}
 	if method == "Bool" {
-		b.Detail = "branch on the value of " + ns.tensorName(in) + ns.wayOut(in)
+		b.Detail = "branch on the value of " + ns.tensorName(in) + ssainfo.WayOut(in, ns.env.Bindings, func() bool {
+			return ns.wantsGrad(ns.tensorNode(in.Call.Args[0]))
+		})
 	}
 	return b
 }

@@ -24,6 +24,9 @@ type Env struct {
 	Bindings map[string]torch.Binding
 	Steps    StepLog
 	Sink     logs.Sink
+	// Scalars and Rows report whether numbers that are read out of tensors are captured, and
+	// operators whose results have as many rows as data says.
+	Scalars, Rows func() bool
 }
 
 // Start is what one trace is given.

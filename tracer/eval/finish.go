@@ -6,6 +6,7 @@ import (
 
 	"tcdbg/graph"
 	"tcdbg/tracer/replay"
+	"tcdbg/tracer/ssainfo"
 	"tcdbg/tracer/value"
 
 	"golang.org/x/tools/go/ssa"
@@ -110,13 +111,13 @@ func (rs *reconstructor) frames(entry *replay.Entry) {
 
 // liveIn is what a frame still needs: the top one before the breaking
 // instruction, the others after the call that they wait in.
-func (fs *frames) liveIn(sh *shadow, top bool) liveSet {
-	l := livenessOf(sh.frame.Code.Fn)
+func (fs *frames) liveIn(sh *shadow, top bool) ssainfo.LiveSet {
+	l := ssainfo.LivenessOf(sh.frame.Code.Fn)
 	if top {
-		return l.at(sh.frame.Instr())
+		return l.At(sh.frame.Instr())
 	}
 	call := fs.callOf(sh)
-	live := l.after(call.(ssa.Instruction))
+	live := l.After(call.(ssa.Instruction))
 	delete(live, call)
 	return live
 }

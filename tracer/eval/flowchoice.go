@@ -59,7 +59,9 @@ func enterSwitch(t *Trace, in *ssa.Call) bool {
 
 // emit appends the call of an operator on t, which eager mode makes for the call, and
 // returns what it gives.
-func (tr flows) emit(c *controlFlow, id ops.ID, kind graph.Kind, t *torch.Tensor, n *graph.Node, args ...ops.Arg) (*torch.Tensor, *graph.Node) {
+func (tr flows) emit(
+	c *controlFlow, id ops.ID, kind graph.Kind, t *torch.Tensor, n *graph.Node, args ...ops.Arg,
+) (*torch.Tensor, *graph.Node) {
 	row := ops.Get(id)
 	bound, err := ops.Bind(row, append([]ops.Arg{n}, args...), nil)
 	if err != nil {

@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"slices"
 	"strings"
 
 	"tcdbg/ops"
@@ -151,15 +150,6 @@ func makesOption(name string) bool { return strings.HasPrefix(name, optionPath) 
 
 // isFunctional reports whether a function is how nn/functional calls an operator.
 func isFunctional(name string) bool { return strings.HasPrefix(name, torchPath+"Functional") }
-
-// lastCalls are the native functions that never return, by prefix.
-var lastCalls = []string{
-	"os.Exit", "runtime.Goexit", "log.Fatal", "log.Panic", "(*log.Logger).Fatal", "(*log.Logger).Panic",
-}
-
-func isLastCall(name string) bool {
-	return slices.ContainsFunc(lastCalls, func(p string) bool { return strings.HasPrefix(name, p) })
-}
 
 // Native reports whether fn has a body under the host, but is not inlined: it is the
 // compiler's, or of the standard library.

@@ -12,6 +12,7 @@ import (
 	"tcdbg/torch"
 	"tcdbg/tracer/breaks"
 	"tcdbg/tracer/replay"
+	"tcdbg/tracer/ssainfo"
 	"tcdbg/tracer/value"
 
 	"golang.org/x/tools/go/ssa"
@@ -19,14 +20,7 @@ import (
 
 // This file turns calls of torch's functions into nodes.
 
-func isTensor(t types.Type) bool {
-	p, ok := t.Underlying().(*types.Pointer)
-	if !ok {
-		return false
-	}
-	n, ok := types.Unalias(p.Elem()).(*types.Named)
-	return ok && n.Obj().Name() == "Tensor" && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "tcdbg/torch"
-}
+func isTensor(t types.Type) bool { return ssainfo.IsTensor(t) }
 
 func (fs *frames) tensorAt(v ssa.Value) *torch.Tensor { return *(**torch.Tensor)(fs.addr(v)) }
 
@@ -65,7 +59,7 @@ func (tr *Trace) operator(in *ssa.Call, args []ssa.Value, b torch.Binding) {
 		}
 		b := &replay.Break{Code: dataDependentCode(row), Detail: "operator " + row.Name, Value: receiver(in)}
 		if b.Code == breaks.TensorItem {
-			b.Detail += numberWay(in)
+			b.Detail += ssainfo.NumberWay(in)
 		}
 		panic(&breakSignal{b})
 	}

@@ -9,7 +9,6 @@ import (
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
 	"tcdbg/torch"
-	"tcdbg/torch/compiler"
 	"tcdbg/tracer/breaks"
 	"tcdbg/tracer/replay"
 	"tcdbg/tracer/value"
@@ -31,7 +30,7 @@ type scalars struct{ *Trace }
 // capture makes a symbol of a number that is read out of a tensor. It reports false where the
 // graph has to break instead.
 func (sc scalars) capture(in *ssa.Call, args []ssa.Value, row *ops.Op) bool {
-	if row.ID != ops.Item || !compiler.Config().CaptureScalarOutputs || sc.flowing != nil || sc.applying != nil || !sc.plain() {
+	if row.ID != ops.Item || !sc.env.Scalars() || sc.flowing != nil || sc.applying != nil || !sc.plain() {
 		return false
 	}
 	x := sc.tensorNode(args[0])
@@ -57,7 +56,7 @@ func (sc scalars) capture(in *ssa.Call, args []ssa.Value, row *ops.Op) bool {
 
 // captureShape captures an operator whose result has as many rows as data says.
 func (sc scalars) captureShape(in *ssa.Call, args []ssa.Value, b torch.Binding) bool {
-	if b.Op != ops.Nonzero && b.Op != ops.MaskedSelect || !compiler.Config().CaptureDynamicOutputShapeOps ||
+	if b.Op != ops.Nonzero && b.Op != ops.MaskedSelect || !sc.env.Rows() ||
 		sc.flowing != nil || sc.applying != nil || !sc.plain() {
 		return false
 	}

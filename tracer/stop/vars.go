@@ -6,8 +6,8 @@ import (
 	"go/types"
 	"unsafe"
 
-	"tcdbg/tracer/eval"
 	"tcdbg/tracer/host"
+	"tcdbg/tracer/ssainfo"
 	"tcdbg/tracer/value"
 
 	"golang.org/x/tools/go/ssa"
@@ -360,7 +360,7 @@ func (l *level) missing(v ssa.Value) string {
 			return ""
 		}
 	}
-	if l.frame.Rebuilt() != 0 && !eval.IsLive(l.instr(), v) {
+	if l.frame.Rebuilt() != 0 && !ssainfo.IsLive(l.instr(), v) {
 		return notRestored
 	}
 	return ""

@@ -1,8 +1,9 @@
-package eval
+package ssainfo
 
 import (
 	"strings"
 
+	"tcdbg/torch"
 	"tcdbg/tracer/breaks"
 
 	"golang.org/x/tools/go/ssa"
@@ -12,16 +13,17 @@ import (
 // the place of two results, not of a panic or of the way out of a loop. Of the results
 // themselves see choice.go.
 
-// wayOut is the remark on a break at the call that reads a tensor's truth: whether a side of
+// WayOut is the remark on a break at the call that reads a tensor's truth: whether a side of
 // the branch that it decides ends the program or leaves the loop, or the sides differ in more
-// than tensors; whether a graph could hold both sides, or the loop; "" for all others.
-func (ns natives) wayOut(in *ssa.Call) string {
+// than tensors; whether a graph could hold both sides, or the loop; "" for all others. wantsGrad reports
+// whether gradients flow through the tensor.
+func WayOut(in *ssa.Call, bindings map[string]torch.Binding, wantsGrad func() bool) string {
 	ends, leaves, more := sides(in)
-	work := sideWork{ns.env.Bindings}
+	work := sideWork{bindings}
 	switch {
 	case ends:
 		return breaks.SideEnds
-	case leaves && work.loop(in) && !ns.wantsGrad(ns.tensorNode(in.Call.Args[0])):
+	case leaves && work.loop(in) && !wantsGrad():
 		return breaks.LoopTruth
 	case leaves:
 		return breaks.SideLeaves
@@ -35,9 +37,9 @@ func (ns natives) wayOut(in *ssa.Call) string {
 	return ""
 }
 
-// numberWay is the remark on a break at the call that reads a tensor's number; that may lie on
+// NumberWay is the remark on a break at the call that reads a tensor's number; that may lie on
 // the way to the end of the program itself, and the number be used where no tensor can be.
-func numberWay(in *ssa.Call) string {
+func NumberWay(in *ssa.Call) string {
 	ends, leaves, more := sides(in)
 	switch {
 	case ends:
@@ -139,7 +141,7 @@ func endsAt(b *ssa.BasicBlock, within map[*ssa.Function]bool) bool {
 // neverReturns says whether each call of a function ends the program, by itself or by what
 // it calls. One that recovers may return after a panic.
 func neverReturns(f *ssa.Function, within map[*ssa.Function]bool) bool {
-	if isLastCall(f.String()) {
+	if IsLastCall(f.String()) {
 		return true
 	}
 	if len(f.Blocks) == 0 || f.Recover != nil || within[f] {

@@ -1,4 +1,4 @@
-package eval
+package ssainfo
 
 import (
 	"go/types"

@@ -1,4 +1,4 @@
-package eval
+package ssainfo
 
 import (
 	"slices"
@@ -38,7 +38,7 @@ func (w sideWork) choice(in *ssa.Call) bool {
 			}
 			work = work || some
 			if ret, is := last(blk).(*ssa.Return); is {
-				if len(ret.Results) != 1 || !isTensor(ret.Results[0].Type()) {
+				if len(ret.Results) != 1 || !IsTensor(ret.Results[0].Type()) {
 					return false
 				}
 				results++
@@ -102,7 +102,7 @@ func tensorPhis(blk *ssa.BasicBlock, counts func(*ssa.BasicBlock) bool) int {
 	}
 	for _, in := range blk.Instrs {
 		if phi, ok := in.(*ssa.Phi); ok {
-			if !isTensor(phi.Type()) {
+			if !IsTensor(phi.Type()) {
 				return -1000
 			}
 			n++
@@ -143,7 +143,7 @@ func (w sideWork) operator(in *ssa.Call) *ops.Op {
 	if f == nil {
 		return nil
 	}
-	if f.String() == tensorMethod+"Bool" {
+	if f.String() == "(*tcdbg/torch.Tensor).Bool" {
 		return ops.Get(ops.Neg)
 	}
 	b, ok := w.bindings[f.String()]

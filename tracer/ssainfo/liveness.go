@@ -1,4 +1,4 @@
-package eval
+package ssainfo
 
 import (
 	"tcdbg/tracer/value"
@@ -8,22 +8,22 @@ import (
 
 // This file computes which registers a frame still needs at an instruction.
 
-type liveSet map[ssa.Value]bool
+type LiveSet map[ssa.Value]bool
 
-// liveness is the set of registers live at the end of each block of a function.
-type liveness struct {
-	out    map[*ssa.BasicBlock]liveSet
-	always liveSet // read by the recover block, which any instruction may reach
+// Liveness is the set of registers live at the end of each block of a function.
+type Liveness struct {
+	out    map[*ssa.BasicBlock]LiveSet
+	always LiveSet // read by the recover block, which any instruction may reach
 }
 
-func livenessOf(fn *ssa.Function) *liveness {
+func LivenessOf(fn *ssa.Function) *Liveness {
 	return value.Fact(fn, computeLiveness)
 }
 
-func computeLiveness(fn *ssa.Function) *liveness {
-	l := &liveness{out: map[*ssa.BasicBlock]liveSet{}, always: liveSet{}}
+func computeLiveness(fn *ssa.Function) *Liveness {
+	l := &Liveness{out: map[*ssa.BasicBlock]LiveSet{}, always: LiveSet{}}
 	for _, b := range fn.Blocks {
-		l.out[b] = liveSet{}
+		l.out[b] = LiveSet{}
 	}
 	for changed := true; changed; {
 		changed = false
@@ -51,7 +51,7 @@ func computeLiveness(fn *ssa.Function) *liveness {
 }
 
 // phiUses adds what the phis of b take from predecessor p.
-func (l *liveness) phiUses(b, p *ssa.BasicBlock, out liveSet) bool {
+func (l *Liveness) phiUses(b, p *ssa.BasicBlock, out LiveSet) bool {
 	changed := false
 	for _, in := range b.Instrs {
 		phi, ok := in.(*ssa.Phi)
@@ -67,7 +67,7 @@ func (l *liveness) phiUses(b, p *ssa.BasicBlock, out liveSet) bool {
 	return changed
 }
 
-func add(s liveSet, v ssa.Value) bool {
+func add(s LiveSet, v ssa.Value) bool {
 	if s[v] {
 		return false
 	}
@@ -85,8 +85,8 @@ func isRegister(v ssa.Value) bool {
 
 // before is the set live before instruction i of block b. Phis at the head
 // of b count as live there: they were written on the edge.
-func (l *liveness) before(b *ssa.BasicBlock, i int) liveSet {
-	live := liveSet{}
+func (l *Liveness) before(b *ssa.BasicBlock, i int) LiveSet {
+	live := LiveSet{}
 	for v := range l.out[b] {
 		live[v] = true
 	}
@@ -111,11 +111,11 @@ func (l *liveness) before(b *ssa.BasicBlock, i int) liveSet {
 }
 
 // at is the set live before an instruction; after is the set after it.
-func (l *liveness) at(in ssa.Instruction) liveSet { return l.around(in, 0) }
+func (l *Liveness) At(in ssa.Instruction) LiveSet { return l.around(in, 0) }
 
-func (l *liveness) after(in ssa.Instruction) liveSet { return l.around(in, 1) }
+func (l *Liveness) After(in ssa.Instruction) LiveSet { return l.around(in, 1) }
 
-func (l *liveness) around(in ssa.Instruction, skip int) liveSet {
+func (l *Liveness) around(in ssa.Instruction, skip int) LiveSet {
 	b := in.Block()
 	for i, x := range b.Instrs {
 		if x == in {
@@ -131,4 +131,4 @@ func (l *liveness) around(in ssa.Instruction, skip int) liveSet {
 
 // IsLive reports whether a frame that is about to run an instruction still needs v: only
 // such registers are there after compiled code.
-func IsLive(in ssa.Instruction, v ssa.Value) bool { return livenessOf(in.Parent()).at(in)[v] }
+func IsLive(in ssa.Instruction, v ssa.Value) bool { return LivenessOf(in.Parent()).At(in)[v] }
