@@ -90,7 +90,10 @@ var layers = []layer{
 	{3, "tracer/guard", "tracer/value tracer/host/... ops ops/sym torch logs"},
 	{3, "tracer/replay", "tracer/value tracer/guard tracer/host/... tracer/breaks graph/... ops ops/sym torch logs"},
 	{3, "tracer/ssainfo", "tracer/value tracer/breaks ops torch"},
-	{3, "tracer/eval", "tracer/value tracer/guard tracer/replay tracer/ssainfo tracer/host/... tracer/breaks graph/... ops ops/sym torch logs"},
+	{
+		3, "tracer/eval",
+		"tracer/value tracer/guard tracer/replay tracer/ssainfo tracer/host/... tracer/breaks graph/... ops ops/sym torch logs",
+	},
 	{
 		3, "tracer/stop", "graph tracer/eval tracer/ssainfo tracer/value tracer/host/... torch " +
 			"ops logs logs/ctl",

@@ -51,6 +51,9 @@ var flowForms = map[string]*flowForm{
 	AssocTarget:  {lists: 2, carried: -1, sliced: 0},
 }
 
+// IsFlow reports whether op is a higher-order operator of control flow.
+func IsFlow(op string) bool { return flowForms[op] != nil }
+
 // flowParts are the predicate of a choice, nil for a loop, and the lists of operands.
 func (n *Node) flowParts() (predicate *Node, lists []ops.Arg) {
 	if flowForms[n.Flow.Op].chooses {

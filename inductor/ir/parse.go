@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tcdbg/graph"
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
 )
@@ -278,16 +279,23 @@ func (p *parser) loops(n *Node, kind, rest string) error {
 	return nil
 }
 
-// externHead reads NAME(ARGS) -> OUTS because REASON.
+// externHead reads NAME(ARGS) -> OUTS because REASON, with the names of bodies after the
+// outputs of control flow.
 func (p *parser) externHead(n *Node, s string) error {
 	call, rest, ok := strings.Cut(s, ") -> ")
 	name, args, ok2 := strings.Cut(call, "(")
 	outs, reason, ok3 := strings.Cut(rest, " because ")
+	outs, bodies, isFlow := strings.Cut(outs, flowOf)
 	row, ok4 := ops.Lookup(name)
-	if !ok || !ok2 || !ok3 || !ok4 {
+	if !ok || !ok2 || !ok3 || isFlow != graph.IsFlow(name) || !isFlow && !ok4 {
 		return fmt.Errorf("bad extern kernel %q", s)
 	}
-	n.Kind, n.Ext = Extern, &ExternInfo{Op: row.ID, Reason: Reason(reason)}
+	n.Kind, n.Ext = Extern, &ExternInfo{Reason: Reason(reason)}
+	if isFlow {
+		n.Ext.Flow = &FlowInfo{Op: name, Names: strings.Split(bodies, ", ")}
+	} else {
+		n.Ext.Op = row.ID
+	}
 	if args != "" {
 		for _, a := range split(args, ", ") {
 			n.Ext.Args = append(n.Ext.Args, p.externArg(a))

@@ -48,6 +48,8 @@ op6 = pointwise [64] once // gather
   t2 = check.b8 t1
   t3 = loadat.b8 l_m_[i0], t0
   store.b8 buf6[i0], t3
+op7 = extern cond(buf6, buf0) -> buf1 of true_graph_0, false_graph_0 because the data decides
+op8 = extern scan(buf1, buf0) -> buf1, buf3 of scan_combine_graph_0 because its graph runs for one slice after the other
 return buf3 + 0 shape [s0, 64] stride [64, 1]
 return buf2 + 1 shape [s0 - 1] stride [1]
 return value 2*s0 + 1

@@ -98,9 +98,16 @@ func (n *Node) Head() string {
 	for i, b := range n.Ext.Outs {
 		outs[i] = b.Name
 	}
-	return fmt.Sprintf("%s = extern %s(%s) -> %s because %s", n.Name, n.Ext.Name(),
-		argsText(n.Ext.Args), strings.Join(outs, ", "), n.Ext.Reason)
+	of := ""
+	if n.Ext.Flow != nil {
+		of = flowOf + strings.Join(n.Ext.Flow.Names, ", ")
+	}
+	return fmt.Sprintf("%s = extern %s(%s) -> %s%s because %s", n.Name, n.Ext.Name(),
+		argsText(n.Ext.Args), strings.Join(outs, ", "), of, n.Ext.Reason)
 }
+
+// flowOf comes before the names of the bodies of control flow.
+const flowOf = " of "
 
 func argsText(args []ops.Arg) string {
 	parts := make([]string, len(args))
