@@ -180,6 +180,12 @@ var goBreakTexts = []goBreakText{
 			"like what it got: the break says what is in the way.",
 	},
 	{
+		id: "branch-number", code: breaks.DataDependentBranching,
+		on: func(b *explain.Break) bool { return strings.HasPrefix(b.Context, breaks.Unguarded) },
+		text: "torch.Check(condition) in front of the marked line tells what always holds of the number, and is tested when the " +
+			"graph runs; where both answers occur, choose with Where on the tensor.",
+	},
+	{
 		id: "branch-work", code: breaks.DataDependentBranching, on: contextHas(breaks.SideWork),
 		text: "compiler.Cond(condition, a function for each side) has the graph hold both sides and run one, where both give " +
 			"tensors that are alike; Where would compute both.",

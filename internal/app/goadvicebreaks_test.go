@@ -82,6 +82,34 @@ func main() {
 }`,
 	},
 	{
+		name: "a branch on a number that is captured", code: breaks.DataDependentBranching, advice: "torch.Check(condition) in front of",
+		before: `
+func f(x *torch.Tensor) *torch.Tensor {
+	n := x.Gt(0).Sum().ItemInt()
+	if n < 0 {
+		return x
+	}
+	return x.Mul(n)
+}
+func main() {
+	compiler.Configure(func(s *compiler.Settings) { s.CaptureScalarOutputs = true })
+	fmt.Println(torch.Compile(f)(torch.Ones(3)))
+}`,
+		after: `
+func f(x *torch.Tensor) *torch.Tensor {
+	n := x.Gt(0).Sum().ItemInt()
+	torch.Check(n >= 0)
+	if n < 0 {
+		return x
+	}
+	return x.Mul(n)
+}
+func main() {
+	compiler.Configure(func(s *compiler.Settings) { s.CaptureScalarOutputs = true })
+	fmt.Println(torch.Compile(f)(torch.Ones(3)))
+}`,
+	},
+	{
 		name: "a map that counts", code: breaks.BodyNotCaptured,
 		advice: "A graph holds the call where its function changes nothing outside of it",
 		before: `
