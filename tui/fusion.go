@@ -149,6 +149,9 @@ func fusionSteps(f *explain.Fusion) []row {
 		if s.Round != round {
 			round = s.Round
 			head := fmt.Sprintf("fusion round %d", round)
+			if body := explain.FlowBody(f.Graph); body != "" {
+				head += " of " + theme.Clean(body)
+			}
 			if f.Before > 0 && i == 0 {
 				head += fmt.Sprintf("   %d → %d kernels", f.Before, f.After)
 			}

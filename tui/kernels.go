@@ -251,6 +251,9 @@ func kernelFacts(d *doc, k *explain.Kernel) {
 	if k.Output != nil && k.Output.Role != "" {
 		d.labelled("pass", k.Output.Role)
 	}
+	if body := k.Body(); body != "" {
+		d.labelled("body", theme.Clean(body)+" of control flow")
+	}
 	d.labelled("operators", fmt.Sprintf("%d: %s", max(k.Fused, len(k.Ops)), strings.Join(k.Ops, ", ")))
 	if k.Bytes >= 0 {
 		d.labelled("bytes", bytesText(k.Bytes)+" read and written per call")

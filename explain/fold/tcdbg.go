@@ -1,7 +1,6 @@
 package fold
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -398,14 +397,14 @@ func (c *compile) outputOf(graph string) *explain.OutputCode {
 // entryPrefix begins the names of our output code's files.
 const entryPrefix = "tc_entry_"
 
-// flowBody ends the names of programs that control flow runs: their role is that of the
-// graph which they are in.
-var flowBody = regexp.MustCompile(`(_(true|false|while_loop_cond|while_loop_body|body|(associative_)?scan_combine|branch\d+)_graph_\d+)+$`)
-
-// roleOfFile is the pass that one of our output codes belongs to, "" for others'.
+// roleOfFile is the pass that one of our output codes belongs to, "" for others'. That of a body of
+// control flow is the role of the graph which it is in.
 func roleOfFile(name string) string {
 	graph, ours := strings.CutPrefix(name, entryPrefix)
-	graph = flowBody.ReplaceAllString(strings.TrimSuffix(graph, ".c"), "")
+	graph = strings.TrimSuffix(graph, ".c")
+	if body := explain.FlowBody(graph); body != "" {
+		graph = strings.TrimSuffix(graph, "_"+body)
+	}
 	switch {
 	case !ours:
 		return ""
