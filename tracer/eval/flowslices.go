@@ -65,7 +65,7 @@ func enterAssociative(t *Trace, in *ssa.Call) bool {
 // alongOf reads the options of a scan.
 func (tr flows) alongOf(c *controlFlow, opts ssa.Value) along {
 	kw, a := map[string]ops.Arg{}, along{}
-	arguments{tr.Trace}.options(opts, kw)
+	arguments(tr).options(opts, kw)
 	for name, v := range kw {
 		switch x := v.(type) {
 		case sym.Int:

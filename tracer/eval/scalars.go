@@ -61,7 +61,7 @@ func (sc scalars) captureShape(in *ssa.Call, args []ssa.Value, b torch.Binding) 
 		return false
 	}
 	row := ops.Get(b.Op)
-	pos, kw := arguments{sc.Trace}.bindCall(args, b, row)
+	pos, kw := arguments(sc).bindCall(args, b, row)
 	bound, err := ops.Bind(row, pos, kw)
 	if err != nil || ops.TouchesComplex(bound) {
 		return false

@@ -110,7 +110,7 @@ func (l *Liveness) before(b *ssa.BasicBlock, i int) LiveSet {
 	return live
 }
 
-// at is the set live before an instruction; after is the set after it.
+// At is the set live before an instruction; After is the set after it.
 func (l *Liveness) At(in ssa.Instruction) LiveSet { return l.around(in, 0) }
 
 func (l *Liveness) After(in ssa.Instruction) LiveSet { return l.around(in, 1) }
