@@ -26,10 +26,9 @@ func (r Rel) Known() (value, known bool) {
 		return false, false
 	}
 	switch r.Op {
-	case OpEq:
-		return false, lo > 0 || hi < 0
-	case OpNe:
-		return true, lo > 0 || hi < 0
+	case OpEq, OpNe:
+		equal := lo == 0 && hi == 0
+		return equal == (r.Op == OpEq), equal || lo > 0 || hi < 0
 	case OpLt:
 		return hi < 0, hi < 0 || lo >= 0
 	}
