@@ -34,6 +34,7 @@ func (x *exporting) constraints() error {
 			fixes = append(fixes, fix)
 		}
 	}
+	x.narrow()
 	for _, s := range tr.Shapes.Symbols {
 		dim := tr.Symbols[s].Named
 		if dim == nil || dim.Auto {
@@ -74,7 +75,7 @@ func (x *exporting) relation(g sym.Guard) (name, why string) {
 	}
 	_, a := r.A.AsSymbol()
 	_, b := r.B.AsSymbol()
-	if a && len(right) == 0 || b && len(left) == 0 {
+	if a && len(right) == 0 || b && len(left) == 0 || r.Sure() {
 		return "", ""
 	}
 	var names []string
@@ -88,6 +89,28 @@ func (x *exporting) relation(g sym.Guard) (name, why string) {
 			strings.Join(x.called(left[0], right[0]), " and "), siteText(g.Site))
 	}
 	return strings.Join(names, ", "), fmt.Sprintf("The code asks for %s, which a range does not say%s", guard.RelText(r), siteText(g.Site))
+}
+
+// narrow leaves 1 out of the ranges of sizes where that settles what the code asks for: a size of 1 is a
+// constant in PyTorch, too.
+func (x *exporting) narrow() {
+	for _, g := range x.got.tr.Shapes.Guards {
+		if g.Rel.Sure() {
+			continue
+		}
+		list := append(open(g.Rel.A), open(g.Rel.B)...)
+		old := make([]int64, len(list))
+		for i, s := range list {
+			old[i] = s.Min
+			s.Min = max(s.Min, 2)
+		}
+		if g.Rel.Sure() {
+			continue
+		}
+		for i, s := range slices.Backward(list) {
+			s.Min = old[i]
+		}
+	}
 }
 
 // open are the symbols of an expression that are no constants.
