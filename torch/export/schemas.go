@@ -112,3 +112,20 @@ func overloadOf(target string) *overload {
 	}
 	return nil
 }
+
+// Bound are the arguments of a call of aten by name, with their defaults where it does not say; false for
+// an operator that is not known.
+func (n *Node) Bound() (map[string]Arg, bool) {
+	out := map[string]Arg{}
+	o := overloadOf(n.Target)
+	if o != nil {
+		for _, p := range o.params {
+			out[p.name] = p.def
+		}
+	}
+	for _, a := range n.Args {
+		out[a.Name] = a.Value
+	}
+	_, isNumber := out["a"]
+	return out, o != nil || isNumber || strings.HasPrefix(n.Target, "torch.ops.aten.sym_")
+}

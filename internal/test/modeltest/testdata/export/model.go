@@ -30,6 +30,9 @@ func main() {
 	if err != nil { fmt.Println(name, err); os.Exit(1) }
 	if err := p.Save(out + ".pt2"); err != nil { fmt.Println(name, err); os.Exit(1) }
 	if err := torch.SaveSafetensors(map[string]*torch.Tensor{"input": x, "output": want}, out+".st"); err != nil { panic(err) }
+	if err := p.SaveONNX(out + ".onnx"); err != nil {
+		fmt.Println(name, err)
+	}
 	q, err := torch.LoadExported(out+".pt2")
 	if err != nil { fmt.Println(name, err); os.Exit(1) }
 	torch.NoGrad(func() {
