@@ -75,12 +75,12 @@ func (x *exporting) relation(g sym.Guard) (name, why string) {
 	}
 	_, a := r.A.AsSymbol()
 	_, b := r.B.AsSymbol()
-	if a && len(right) == 0 || b && len(left) == 0 || r.Sure() {
+	if a && len(right) == 0 || b && len(left) == 0 || sure(r) {
 		return "", ""
 	}
 	var names []string
 	for _, s := range append(left, right...) {
-		if d := x.got.tr.Symbols[s].Named; d != nil && d.Name != "" {
+		if d := x.got.tr.Symbols[s].Named; d != nil && d.Name != "" && !slices.Contains(names, d.Name) {
 			names = append(names, d.Name)
 		}
 	}
@@ -95,7 +95,7 @@ func (x *exporting) relation(g sym.Guard) (name, why string) {
 // constant in PyTorch, too.
 func (x *exporting) narrow() {
 	for _, g := range x.got.tr.Shapes.Guards {
-		if g.Rel.Sure() {
+		if sure(g.Rel) {
 			continue
 		}
 		list := append(open(g.Rel.A), open(g.Rel.B)...)
@@ -104,13 +104,40 @@ func (x *exporting) narrow() {
 			old[i] = s.Min
 			s.Min = max(s.Min, 2)
 		}
-		if g.Rel.Sure() {
+		if sure(g.Rel) {
 			continue
 		}
 		for i, s := range slices.Backward(list) {
 			s.Min = old[i]
 		}
 	}
+}
+
+// sure reports whether a relation holds for all sizes within their ranges, also where both sides are multiples of
+// a size: s0 < s0*s0 is 1 < s0.
+func sure(r sym.Rel) bool {
+	if r.Sure() {
+		return true
+	}
+	a, b := factors(r.A), factors(r.B)
+	left := a[:0:0]
+	for _, f := range a {
+		i := slices.IndexFunc(b, func(g sym.Int) bool { return sym.Same(f, g) })
+		if s, ok := f.AsSymbol(); i < 0 || !ok || s.Min < 1 {
+			left = append(left, f)
+			continue
+		}
+		b = slices.Delete(b, i, i+1)
+	}
+	return sym.Rel{Op: r.Op, A: sym.Product(left), B: sym.Product(b)}.Sure()
+}
+
+// factors are those of a product.
+func factors(x sym.Int) []sym.Int {
+	if form, args := x.Parts(); form == sym.Times {
+		return slices.Clone(args)
+	}
+	return []sym.Int{x}
 }
 
 // open are the symbols of an expression that are no constants.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/types"
 	"reflect"
+	"slices"
 	"sort"
 	"strings"
 	"unsafe"
@@ -52,58 +53,93 @@ func (s *exportState) placeholders(phs []*graph.Node) error {
 	return nil
 }
 
-// modules adds the state of the modules that the function is a method of, or has captured: of one under its
-// own names, of several under those of the variables.
+// heldModule is a variable that a function can reach, with the state of what it holds.
+type heldModule struct {
+	name           string
+	state, buffers []torch.Named
+}
+
+// modules adds the state of the modules that the function is a method of, has captured or names: of one under
+// its own names, of several under those of the variables.
 func (s *exportState) modules() {
-	type captured struct {
-		name string
-		at   any
-	}
-	var found []captured
-	cl := s.x.cl
-	for i, v := range cl.Fn.FreeVars {
-		typ, p := v.Type(), cl.Free[i]
-		if cell, ok := typ.Underlying().(*types.Pointer); ok && cl.Fn.Parent() != nil { // a variable of the function around
-			typ, p = cell.Elem(), *(*unsafe.Pointer)(p)
-		}
+	var found []heldModule
+	add := func(name string, typ types.Type, p unsafe.Pointer) {
 		if types.IsInterface(typ) {
 			typ, p = s.x.t.in.Dynamic(typ, p)
 		}
-		if typ == nil || !hasForward(typ) {
-			continue
+		if typ == nil || !isStruct(typ) || *(*unsafe.Pointer)(p) == nil {
+			return
 		}
 		var boxed any
 		s.x.t.in.MakeInterface(unsafe.Pointer(&boxed), types.Universe.Lookup("any").Type(), typ, p)
-		found = append(found, captured{v.Name(), boxed})
+		if _, tensor := boxed.(*torch.Tensor); tensor {
+			return
+		}
+		if state, buffers := s.stateOf(boxed); len(state)+len(buffers) > 0 {
+			found = append(found, heldModule{name, state, buffers})
+		}
+	}
+	fn := s.x.cl.Fn
+	for i, v := range fn.FreeVars {
+		typ, p := v.Type(), s.x.cl.Free[i]
+		if cell, ok := typ.Underlying().(*types.Pointer); ok && fn.Parent() != nil { // a variable of the function around
+			typ, p = cell.Elem(), *(*unsafe.Pointer)(p)
+		}
+		add(v.Name(), typ, p)
+	}
+	for _, g := range globals(fn) {
+		add(g.Name(), g.Type().Underlying().(*types.Pointer).Elem(), s.x.t.in.GlobalAddr(g))
 	}
 	for _, m := range found {
-		prefix := ""
-		if len(found) > 1 {
-			prefix = m.name + "."
+		if len(found) == 1 {
+			m.name = ""
 		}
-		s.module(prefix, m.at)
+		s.module(m)
 	}
 }
 
-func hasForward(typ types.Type) bool {
-	return types.NewMethodSet(typ).Lookup(nil, "Forward") != nil
+// isStruct reports whether a type is a pointer to a struct.
+func isStruct(typ types.Type) bool {
+	p, ok := typ.Underlying().(*types.Pointer)
+	if ok {
+		_, ok = p.Elem().Underlying().(*types.Struct)
+	}
+	return ok
 }
 
-// module adds the state of one module.
-func (s *exportState) module(prefix string, m any) {
-	state, buffers := s.stateOf(m)
+// globals are the variables of packages that the code of fn names.
+func globals(fn *ssa.Function) []*ssa.Global {
+	var out []*ssa.Global
+	for _, b := range fn.Blocks {
+		for _, in := range b.Instrs {
+			for _, v := range in.Operands(nil) {
+				if g, ok := (*v).(*ssa.Global); ok && !slices.Contains(out, g) {
+					out = append(out, g)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// module adds the state of one module: parameters, buffers, then buffers that the state leaves out.
+func (s *exportState) module(m heldModule) {
 	kept := map[string]bool{}
-	for _, n := range state {
+	for _, n := range m.state {
 		kept[n.Name] = true
 	}
+	prefix := m.name
+	if prefix != "" {
+		prefix += "."
+	}
 	for _, buffer := range []bool{false, true} {
-		for _, n := range state {
+		for _, n := range m.state {
 			if n.Buffer == buffer {
 				s.state(prefix+n.Name, n.Tensor, buffer, true)
 			}
 		}
 	}
-	for _, n := range buffers {
+	for _, n := range m.buffers {
 		if !kept[n.Name] {
 			s.state(prefix+n.Name, n.Tensor, true, false)
 		}
