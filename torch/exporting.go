@@ -99,7 +99,7 @@ func Export(fn any, args []any, opts ...Option) (*ExportedProgram, error) {
 // NewExported is for the compiler: a program with its weights and the arguments of an example call. stored has
 // a tensor for each input of the program that no caller gives.
 func NewExported(prog *export.Program, stored []*Tensor, example []any) *ExportedProgram {
-	p := &ExportedProgram{prog: prog, stored: stored, named: map[string]*Tensor{}, path: "exported.go"}
+	p := &ExportedProgram{prog: prog, stored: stored, named: map[string]*Tensor{}, path: "exported"}
 	for i, t := range stored {
 		if t != nil {
 			p.named[prog.Inputs[i].Target] = t

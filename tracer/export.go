@@ -103,7 +103,11 @@ type leaf struct {
 func (x *exporting) arguments(shapes torch.DynamicShapes) error {
 	params := x.cl.Fn.Signature.Params()
 	for i := range params.Len() {
-		x.names = append(x.names, params.At(i).Name())
+		name := params.At(i).Name()
+		if name == "" || name == "_" || name == "self" { // none, or one that Python has taken
+			name = fmt.Sprintf("arg%d", i)
+		}
+		x.names = append(x.names, name)
 	}
 	if x.cl.Fn.Signature.Variadic() || len(x.args) != params.Len() {
 		return fmt.Errorf("the function takes %d arguments, and %d are given", params.Len(), len(x.args))
@@ -172,7 +176,9 @@ func paths(list []leaf) []string {
 // call traces the function by calling it.
 func (x *exporting) call(typ reflect.Type) ([]reflect.Value, error) {
 	t := x.t
-	opts, err := t.parseOptions([]torch.Option{{Name: "backend", Value: "eager"}, {Name: "fullgraph", Value: true}, {Name: "dynamic", Value: false}})
+	opts, err := t.parseOptions([]torch.Option{
+		{Name: "backend", Value: "eager"}, {Name: "fullgraph", Value: true}, {Name: "dynamic", Value: false},
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -197,10 +203,21 @@ func (x *exporting) call(typ reflect.Type) ([]reflect.Value, error) {
 	case e == nil || e.Graph == nil:
 		return nil, errors.New("the function calls no operator")
 	case len(e.Stores) > 0 || len(e.Writes) > 0:
-		return nil, errors.New("the function changes variables or fields of the program, which an exported program cannot: " +
-			"return what they become")
+		return nil, fmt.Errorf("the function changes %s, which an exported program cannot: return what it becomes", changed(e))
 	}
 	return results, nil
+}
+
+// changed names what a call changes of the program's memory.
+func changed(e *replay.Entry) string {
+	var names []string
+	for _, w := range e.Writes {
+		names = append(names, w.Loc.Name)
+	}
+	for _, w := range e.Stores {
+		names = append(names, w.Src.Name)
+	}
+	return strings.Join(names, ", ")
 }
 
 // program makes the program of what was captured.

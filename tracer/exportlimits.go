@@ -41,8 +41,9 @@ func (x *exporting) constraints() error {
 			continue
 		}
 		if v, fixed := s.Fixed(); fixed {
-			note(dim.Name, fmt.Sprintf("You marked %s = %s as dynamic but your code specialized it to be a constant (%d). Either leave it "+
-				"out of dynamic_shapes or use AutoDim.%s", dim.Name, s.Source, v, siteText(s.FixedAt())), fmt.Sprintf("%s = %d", dim.Name, v))
+			why := fmt.Sprintf("You marked %s = %s as dynamic but your code specialized it to be a constant (%d). Either leave it "+
+				"out of dynamic_shapes or use AutoDim.%s", dim.Name, s.Source, v, siteText(s.FixedAt()))
+			note(dim.Name, why, fmt.Sprintf("%s = %d", dim.Name, v))
 			continue
 		}
 		if s.Min > int64(max(dim.Min, 2)) || s.Max < int64(dim.Max) {

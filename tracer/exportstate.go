@@ -176,7 +176,7 @@ func (s *exportState) nn(name string) *ssa.Function {
 
 // fields lists the tensors of a module by its exported fields.
 func (s *exportState) fields(prefix string, m any) (out []torch.Named) {
-	for _, f := range s.x.t.in.Fields(m) {
+	for _, f := range host.FieldsOf(s.x.t.in, m) {
 		name := strings.Trim(prefix+"."+f.Name, ".")
 		if v, ok := f.Value.(*torch.Tensor); ok {
 			out = append(out, torch.Named{Name: name, Tensor: v, Buffer: f.Buffer || !v.RequiresGrad()})
@@ -205,11 +205,15 @@ func (s *exportState) add(in export.Input, v *torch.Tensor, kept bool) {
 		folder = "constants/"
 	}
 	meta := *v.TensorMeta()
+	from := v
+	if in.Kind == export.Constant { // which has no gradient
+		meta.RequiresGrad, v = false, v.Detach()
+	}
 	s.spec.Weights[in.Target] = export.Weight{Path: folder + in.Target, Param: in.Kind == export.Parameter, Tensor: export.TensorOf(&meta)}
 	x := exported.Input{Input: in, Meta: &meta}
-	if !s.named[v] { // the first name of a tied weight is the one that the graph reads
-		x.Node = s.nodes[v]
-		s.named[v] = true
+	if !s.named[from] { // the first name of a tied weight is the one that the graph reads
+		x.Node = s.nodes[from]
+		s.named[from] = true
 	}
 	s.spec.Inputs = append(s.spec.Inputs, x)
 	s.stored = append(s.stored, v)

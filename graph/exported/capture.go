@@ -37,6 +37,8 @@ func Capture(g *graph.Graph, spec *Spec) (*export.Program, error) {
 		_, err := export.ToAten(n.OpRow(), n.Args)
 		return err != nil
 	})
+	numbersAsTensors(g)
+	cutGradients(g)
 	g.EliminateDead()
 	c := &capturer{
 		g: g, spec: spec, names: map[*graph.Node]string{}, taken: map[string]bool{}, tensors: map[string]*export.Tensor{},
@@ -63,6 +65,58 @@ func Capture(g *graph.Graph, spec *Spec) (*export.Program, error) {
 	}
 	p := export.Make(c.prog, c.tensors, c.numbers)
 	return p, p.Check()
+}
+
+// numbersAsTensors makes tensors of numbers that come first, as in 2 / x: aten's operators begin with a tensor.
+func numbersAsTensors(g *graph.Graph) {
+	for _, n := range g.Nodes() {
+		row := n.OpRow()
+		if row == nil {
+			continue
+		}
+		at, operands := -1, []ops.Arg{}
+		for i, p := range row.Params() {
+			if p.Base() != "Operand" {
+				continue
+			}
+			if _, isNode := n.Args[i].(*graph.Node); !isNode && len(operands) == 0 {
+				at = i
+			}
+			operands = append(operands, n.Args[i])
+		}
+		if _, err := export.ToAten(row, n.Args); at < 0 || err == nil {
+			continue
+		}
+		b := &graph.Builder{G: g, Before: n, Stack: n.Stack, NoGrad: n.NoGrad}
+		args := slices.Clone(n.Args)
+		args[at] = b.Emit(ops.ScalarTensor, n.Args[at], ops.ResultType(operands...))
+		n.SetArgs(args)
+	}
+}
+
+// cutGradients detaches what is computed under torch.NoGrad where it is read outside of it: a program has no
+// such regions.
+func cutGradients(g *graph.Graph) {
+	outside := func(n *graph.Node) bool { return n.Kind != graph.Placeholder && n.Kind != graph.Output && !n.NoGrad }
+	if !slices.ContainsFunc(g.Nodes(), outside) {
+		return
+	}
+	for _, n := range g.Nodes() {
+		if m, ok := n.Meta.(*ops.TensorMeta); !ok || !n.NoGrad || !m.DType.IsFloat() {
+			continue
+		}
+		var cut *graph.Node
+		for _, u := range n.Users() {
+			if u.Kind != graph.Output && u.NoGrad {
+				continue
+			}
+			if cut == nil {
+				b := &graph.Builder{G: g, Before: n.Next(), Stack: n.Stack}
+				cut = b.Emit(ops.Detach, n).(*graph.Node)
+			}
+			u.Replace(n, cut)
+		}
+	}
 }
 
 type capturer struct {
@@ -108,29 +162,40 @@ func (c *capturer) node(n *graph.Node) {
 	case n.Target == "getitem":
 		return // its call has named it
 	case row == nil:
-		c.missing[n.Target]++
+		c.lacks(n, n.Target)
 		return
 	}
 	call, err := export.ToAten(row, n.Args)
 	if err != nil {
-		c.missing[err.Error()]++
+		c.lacks(n, err.Error())
 		return
 	}
 	out := export.Node{Target: call.Target, Stack: stackOf(n.Stack)}
 	for _, a := range call.Args {
 		v, err := c.arg(a.Value, out.Stack)
 		if err != nil {
-			c.missing[fmt.Sprintf("%s: %v", row.FullName(), err)]++
+			c.lacks(n, fmt.Sprintf("%s: %v", row.FullName(), err))
 			return
 		}
 		out.Args = append(out.Args, export.NamedArg{Name: a.Name, Keyword: a.Keyword, Value: v})
 	}
 	out.Name = c.name(n.Name)
 	if out.Outs, err = c.results(n, out.Name); err != nil {
-		c.missing[fmt.Sprintf("%s: %v", row.FullName(), err)]++
+		c.lacks(n, fmt.Sprintf("%s: %v", row.FullName(), err))
 		return
 	}
 	c.prog.Nodes = append(c.prog.Nodes, out)
+}
+
+// lacks counts a call that has no form; what reads it is written all the same, to find the others.
+func (c *capturer) lacks(n *graph.Node, what string) {
+	c.missing[what]++
+	c.names[n] = n.Name
+	for _, u := range n.Users() {
+		if u.Target == "getitem" {
+			c.names[u] = u.Name
+		}
+	}
 }
 
 // results names what a call gives: itself, or the getitem nodes that take its results apart.
@@ -225,7 +290,7 @@ func (c *capturer) arg(v any, stack []export.Frame) (export.Arg, error) {
 		return list(v), nil
 	case int:
 		return int64(v), nil
-	case nil, bool, float64, string, ops.DType, ops.Device, export.MemoryFormat:
+	case nil, bool, float64, int64, string, ops.DType, ops.Device, export.MemoryFormat:
 		return v, nil
 	}
 	return nil, fmt.Errorf("an argument of type %T", v)

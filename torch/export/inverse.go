@@ -122,6 +122,7 @@ func (o *overload) trimmed(args []AtenArg, given []bool) []AtenArg {
 		case a.Value == nil:
 			a.Value = defaultValue(o.params[i].def)
 		}
+
 		out = append(out, a)
 	}
 	return out
@@ -134,8 +135,8 @@ func (p *atenParam) value(r rule, ours map[string]ops.Arg) (ops.Arg, bool) {
 		name = to
 	}
 	v, ok := ours[name]
-	if !ok && name == "self" {
-		v, ok = ours["input"]
+	if !ok {
+		v, ok = ours[secondNames[name]]
 	}
 	if s, isText := v.(string); ok && isText && name == "reduction" {
 		return sym.C(slices.Index(reductions, s)), true
@@ -221,7 +222,15 @@ func defaultValue(d Arg) ops.Arg {
 	return d
 }
 
-func isDefault(v ops.Arg, def Arg) bool { return sameArg(v, defaultValue(def)) }
+// isDefault compares with a default: one number stands for a list of them.
+func isDefault(v ops.Arg, def Arg) bool {
+	if list, ok := v.([]sym.Int); ok {
+		if n, one := def.(int64); one {
+			return !slices.ContainsFunc(list, func(x sym.Int) bool { return !sym.Is(x, n) })
+		}
+	}
+	return sameArg(v, defaultValue(def))
+}
 
 // sameArg reports whether two arguments are surely equal.
 func sameArg(a, b ops.Arg) bool {

@@ -44,8 +44,7 @@ func (p *Program) String() string {
 	}
 	sb.WriteString("\n    # outputs\n")
 	for _, o := range p.Outputs {
-		kind := map[OutputKind]string{Result: "USER_OUTPUT", BufferMutation: "BUFFER_MUTATION", InputMutation: "USER_INPUT_MUTATION"}[o.Kind]
-		text := "    " + argText(o.Value) + ": " + kind
+		text := "    " + argText(o.Value) + ": " + outputKinds[o.Kind]
 		if o.Target != "" {
 			text += " target='" + o.Target + "'"
 		}
@@ -53,6 +52,10 @@ func (p *Program) String() string {
 	}
 	sb.WriteString("\nRange constraints: {" + p.rangeText() + "}\n")
 	return Printable(sb.String())
+}
+
+var outputKinds = map[OutputKind]string{
+	Result: "USER_OUTPUT", BufferMutation: "BUFFER_MUTATION", InputMutation: "USER_INPUT_MUTATION",
 }
 
 // Printable takes control characters but line ends out of a text.

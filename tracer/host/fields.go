@@ -27,8 +27,8 @@ func torchFields(th *Thread, _ *Frame, args []unsafe.Pointer, result unsafe.Poin
 	}
 }
 
-// Fields lists the parts of a module of the program, as torch.Fields does there.
-func (in *Interp) Fields(module any) []torch.Field {
+// FieldsOf lists the parts of a module of the program, as torch.Fields does there.
+func FieldsOf(in *Interp, module any) []torch.Field {
 	t, p := in.Dynamic(types.Universe.Lookup("any").Type(), unsafe.Pointer(&module))
 	if t == nil {
 		return nil

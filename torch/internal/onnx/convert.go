@@ -20,7 +20,10 @@ type Weight func(target string) []byte
 
 // Write writes a program as an ONNX model. Its error is *export.Missing where calls have no form in ONNX.
 func Write(out io.Writer, p *export.Program, weight Weight) error {
-	c := &converter{p: p, names: map[string]string{}, missing: map[string]int{}, graph: &message{}, weight: weight, alias: map[string]string{}}
+	c := &converter{
+		p: p, names: map[string]string{}, missing: map[string]int{}, graph: &message{}, weight: weight, alias: map[string]string{},
+		scalars: map[string]string{},
+	}
 	c.inputs()
 	for i := range p.Nodes {
 		c.node(i)
@@ -237,7 +240,7 @@ func (c *converter) call(n *export.Node, short string) error {
 		return c.write(n, outs[0])
 	}
 	if views[base] {
-		if ref, ok := n.Args[0].Value.(export.Ref); ok {
+		if ref, ok := first(n).(export.Ref); ok {
 			for _, name := range names {
 				c.alias[name] = c.root(string(ref))
 			}
@@ -265,10 +268,18 @@ func (c *converter) root(name string) string {
 	return name
 }
 
+// first is the tensor that a call is about: a view shows it, an in-place operator writes it.
+func first(n *export.Node) export.Arg {
+	for _, a := range n.Args {
+		return a.Value
+	}
+	return nil
+}
+
 // write has the tensor that an in-place call changes be its result from here on. Others that show the
 // same memory would have to change with it.
 func (c *converter) write(n *export.Node, to string) error {
-	ref, ok := n.Args[0].Value.(export.Ref)
+	ref, ok := first(n).(export.Ref)
 	if !ok {
 		return errForm("it writes no tensor")
 	}
@@ -467,9 +478,6 @@ func (c *converter) constant(d ops.DType, shape []int64, v ...float64) string {
 	}
 	name := c.name("constant")
 	c.constants = append(c.constants, tensorProto(name, d, shape, data))
-	if c.scalars == nil {
-		c.scalars = map[string]string{}
-	}
 	c.scalars[key] = name
 	return name
 }

@@ -30,7 +30,8 @@ func product(first, second string) rule {
 }
 
 func addmm(k *call) string {
-	return k.emit("Gemm", attrs{"alpha": float32(k.number("alpha")), "beta": float32(k.number("beta"))}, k.t("mat1"), k.t("mat2"), k.t("self"))
+	a := attrs{"alpha": float32(k.number("alpha")), "beta": float32(k.number("beta"))}
+	return k.emit("Gemm", a, k.t("mat1"), k.t("mat2"), k.t("self"))
 }
 
 func baddbmm(k *call) string {
@@ -299,15 +300,15 @@ func attention(k *call) string {
 	}
 	q := k.emit("Mul", nil, k.t("query"), k.scalar(d, scale))
 	scores := k.emit("MatMul", nil, q, k.emit("Transpose", attrs{"perm": swapped(rank, rank-1, rank-2)}, k.t("key")))
-	low := k.scalar(d, math.Inf(-1))
+	low := func() string { return k.scalar(d, math.Inf(-1)) }
 	if k.bool("is_causal") {
 		one := k.constant(ops.Bool, nil, 1)
 		shape := k.emit("Shape", attrs{"start": rank - 2}, scores)
 		lower := k.emit("Trilu", attrs{"upper": 0}, k.cast(k.emit("Expand", nil, one, shape), ops.Bool, ops.Int64))
-		scores = k.emit("Where", nil, k.cast(lower, ops.Int64, ops.Bool), scores, low)
+		scores = k.emit("Where", nil, k.cast(lower, ops.Int64, ops.Bool), scores, low())
 	}
 	if m := k.meta("attn_mask"); m != nil && m.DType == ops.Bool {
-		scores = k.emit("Where", nil, k.t("attn_mask"), scores, low)
+		scores = k.emit("Where", nil, k.t("attn_mask"), scores, low())
 	} else if m != nil {
 		scores = k.emit("Add", nil, scores, k.operand("attn_mask", d))
 	}

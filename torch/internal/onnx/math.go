@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"tcdbg/ops"
-	"tcdbg/torch/export"
 )
 
 // This file is rules of pointwise operators, comparisons and reductions.
@@ -220,6 +219,20 @@ func place(op string) rule {
 	})
 }
 
+// norm is the p-norm of dimensions, for 1 and 2.
+func norm(arg string) rule {
+	return func(k *call) []string {
+		op := "ReduceL2"
+		if k.args[arg] != nil {
+			op = map[float64]string{1: "ReduceL1", 2: "ReduceL2"}[k.number(arg)]
+		}
+		if op == "" {
+			refuse("%s=%v", arg, k.args[arg])
+		}
+		return reduce(op, true)(k)
+	}
+}
+
 func variance(k *call, root bool) string {
 	d := k.out().DType
 	correction := 1.0
@@ -292,7 +305,7 @@ func sorted(k *call) []string {
 		refuse("of a tensor without dimensions")
 	}
 	axis, largest := dim(k.int("dim"), len(t.Shape)), 0
-	count := k.size(export.Arg(int64(0)))
+	count := ""
 	if v, isTop := k.args["k"]; isTop {
 		count = k.size(v)
 		if k.bool("largest") {
@@ -380,9 +393,11 @@ func mathRules() map[string]rule {
 		"amin": reduce("ReduceMin", true), "prod": reduce("ReduceProd", true), "max.default": reduce("ReduceMax", true),
 		"min.default": reduce("ReduceMin", true), "logsumexp": reduce("ReduceLogSumExp", true),
 		"max.dim": extremum("ReduceMax", "ArgMax"), "min.dim": extremum("ReduceMin", "ArgMin"),
-		"argmax": place("ArgMax"), "argmin": place("ArgMin"), "topk": sorted, "sort": sorted,
+		"norm": norm("p"), "linalg_vector_norm": norm("ord"), "argmax": place("ArgMax"),
+		"argmin": place("ArgMin"), "topk": sorted, "sort": sorted,
 		"var": one(func(k *call) string { return variance(k, false) }), "std": one(func(k *call) string { return variance(k, true) }),
-		"softmax": softmax("Softmax"), "_softmax": softmax("Softmax"), "log_softmax": softmax("LogSoftmax"), "_log_softmax": softmax("LogSoftmax"),
+		"softmax": softmax("Softmax"), "_softmax": softmax("Softmax"), "log_softmax": softmax("LogSoftmax"),
+		"_log_softmax": softmax("LogSoftmax"),
 		"cumsum": one(func(k *call) string {
 			return k.emit("CumSum", nil, k.x(), k.constant(ops.Int64, nil, float64(dim(k.int("dim"), len(k.in("self").Shape)))))
 		}),

@@ -317,8 +317,9 @@ func shapeRules() map[string]rule {
 			}
 			return k.emit("Tile", nil, x, k.vector(list))
 		}),
-		"contiguous": one(asIs), "clone": one(asIs), "detach": one(asIs), "alias": one(asIs), "lift_fresh_copy": one(asIs), "lift_fresh": one(asIs),
-		"to": one(asIs), "positive": one(asIs),
+		"contiguous": one(asIs), "clone": one(asIs), "detach": one(asIs), "alias": one(asIs), "lift_fresh_copy": one(asIs),
+		"lift_fresh": one(asIs),
+		"to":         one(asIs), "positive": one(asIs),
 		"zeros": fill(0), "ones": fill(1), "full": fill(0), "zeros_like": fill(0), "ones_like": fill(1), "full_like": fill(0),
 		"new_zeros": fill(0), "new_ones": fill(1), "new_full": fill(0), "arange": one(arange),
 		"scalar_tensor": one(func(k *call) string { return k.scalar(k.out().DType, k.number("s")) }),

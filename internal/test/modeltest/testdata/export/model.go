@@ -1,3 +1,5 @@
+// export exports one of the recorded models with any batch size, and leaves files for PyTorch and ONNX Runtime to be
+// compared with. Arguments: model, file of weights and input, path of the files without its end.
 package main
 
 import (
@@ -10,33 +12,39 @@ import (
 	"tcdbg/torch/nn"
 )
 
+func must(err error) {
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+}
+
 func main() {
 	name, in, out := os.Args[1], os.Args[2], os.Args[3]
 	tensors, err := torch.LoadSafetensors(in)
-	if err != nil { panic(err) }
+	must(err)
 	x := tensors["input"]
 	delete(tensors, "input")
 	m := zoo.Builds()[name].Make()
-	for _, n := range nn.StateDict(m) {
-		torch.NoGrad(func() { n.Tensor.Copy_(tensors[n.Name]) })
-	}
+	must(nn.LoadStateDict(m, tensors))
 	nn.Eval(m)
 	var want *torch.Tensor
 	torch.NoGrad(func() { want = m.Forward(x) })
-	var shapes torch.DynamicShapes
-	if len(os.Args) > 4 { shapes = torch.DynamicShapes{"x": {0: torch.NewDim("batch")}} }
-	_ = kw.Dim
-	p, err := torch.Export(m.Forward, []any{x}, kw.DynamicShapes(shapes))
-	if err != nil { fmt.Println(name, err); os.Exit(1) }
-	if err := p.Save(out + ".pt2"); err != nil { fmt.Println(name, err); os.Exit(1) }
-	if err := torch.SaveSafetensors(map[string]*torch.Tensor{"input": x, "output": want}, out+".st"); err != nil { panic(err) }
-	if err := p.SaveONNX(out + ".onnx"); err != nil {
-		fmt.Println(name, err)
-	}
-	q, err := torch.LoadExported(out+".pt2")
-	if err != nil { fmt.Println(name, err); os.Exit(1) }
+
+	batch := torch.NewDim("batch")
+	p, err := torch.Export(m.Forward, []any{x}, kw.DynamicShapes(torch.DynamicShapes{"x": {0: batch}}))
+	must(err)
+	must(p.Save(out + ".pt2"))
+	must(p.SaveONNX(out + ".onnx"))
+	must(torch.SaveSafetensors(map[string]*torch.Tensor{"in0": x, "out0": want}, out+".safetensors"))
+
+	loaded, err := torch.LoadExported(out + ".pt2")
+	must(err)
 	torch.NoGrad(func() {
-		got := q.Call(x)[0].(*torch.Tensor)
-		fmt.Println(name, "LoadExported", got.Sub(want).Abs().Max().Item(), "of", want.Abs().Max().Item(), q.Program().Nodes[0].Target, len(q.Program().Nodes))
+		apart := loaded.Call(x)[0].(*torch.Tensor).Sub(want).Abs().Max().Div(want.Abs().Max()).Item()
+		fmt.Printf("%s: loaded again, apart by %.2g\n", name, apart)
+		if !(apart < 1e-4) {
+			os.Exit(1)
+		}
 	})
 }
