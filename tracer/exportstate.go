@@ -314,7 +314,6 @@ func flatten(v any, path string, leaves *[]leaf) (*export.Tree, error) {
 	switch v := v.(type) {
 	case nil, *torch.Tensor, int, float64, bool, string:
 		if t, ok := v.(*torch.Tensor); ok && t == nil {
-			v = nil
 			*leaves = append(*leaves, leaf{path, nil})
 			return &export.Tree{}, nil
 		}

@@ -173,6 +173,7 @@ func runStepped(prog *host.Program, backend Backend, steps eval.StepLog) *outcom
 	if tr != nil {
 		tr.Attach(in)
 		torch.ExportBy(tr.exportFunction)
+		defer torch.ExportBy(nil)
 	}
 	torch.ManualSeed(1)
 	o.exit = in.Run()

@@ -59,12 +59,10 @@ func readOverload(line string) (o overload, ok bool) {
 			keyword = true
 			continue
 		}
-		p := atenParam{keyword: keyword}
 		typ, rest, _ := strings.Cut(part, " ")
-		def := ""
-		p.name, def, p.hasDef = strings.Cut(rest, "=")
-		p.typ = schema.Type(typ)
-		if p.hasDef {
+		name, def, hasDef := strings.Cut(rest, "=")
+		p := atenParam{name: name, typ: schema.Type(typ), keyword: keyword, hasDef: hasDef}
+		if hasDef {
 			p.def = readDefault(def, p.typ)
 		}
 		o.params = append(o.params, p)

@@ -305,7 +305,7 @@ func sorted(k *call) []string {
 		refuse("of a tensor without dimensions")
 	}
 	axis, largest := dim(k.int("dim"), len(t.Shape)), 0
-	count := ""
+	var count string
 	if v, isTop := k.args["k"]; isTop {
 		count = k.size(v)
 		if k.bool("largest") {

@@ -83,7 +83,7 @@ type attrs map[string]any
 func attribute(name string, v any) *message {
 	m := &message{}
 	m.text(1, name)
-	kind := int64(0)
+	var kind int64
 	switch v := v.(type) {
 	case float32:
 		m.float(2, v)

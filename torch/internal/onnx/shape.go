@@ -32,23 +32,6 @@ func reshape(arg string) rule {
 	})
 }
 
-// toShape reshapes to the shape of the result: known sizes, and those of dimension from[i] of the input, or -1.
-func (k *call) toShape(x string, shape []export.Size) string {
-	list := make([]export.Arg, len(shape))
-	open := 0
-	for i, s := range shape {
-		list[i] = s.Value
-		if s.Expr != "" {
-			list[i] = int64(-1)
-			open++
-		}
-	}
-	if open > 1 {
-		refuse("several dynamic sizes")
-	}
-	return k.emit("Reshape", attrs{"allowzero": 0}, x, k.vector(list))
-}
-
 // flattened merges dimensions; sizes of the others are read off the input.
 func flattened(k *call) string {
 	t := k.in("self")
@@ -131,7 +114,7 @@ func slice(k *call) string {
 }
 
 func narrow(k *call) string {
-	from, to := k.args["start"], export.Arg(nil)
+	from := k.args["start"]
 	a, ok1 := from.(int64)
 	n, ok2 := k.args["length"].(int64)
 	if ok1 && a < 0 {
@@ -139,8 +122,7 @@ func narrow(k *call) string {
 	}
 	d := dim(k.int("dim"), len(k.in("self").Shape))
 	if ok1 && ok2 {
-		to = a + n
-		return k.cut(from, to, d, 1)
+		return k.cut(from, a+n, d, 1)
 	}
 	end := k.emit("Add", nil, k.size(from), k.size(k.args["length"]))
 	return k.emit("Slice", nil, k.t("self"), k.size(from), end, k.intVector(d), k.intVector(1))
