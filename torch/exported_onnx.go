@@ -13,13 +13,14 @@ import (
 // dynamic sizes are dimensions with names. A program with operators that have no form in ONNX is
 // refused, and all of them are named; so is a model larger than the 2 GB that such a file holds.
 func (p *ExportedProgram) SaveONNX(path string) error {
-	err := saveFile(path, func(w io.Writer) error {
-		return onnx.Write(w, p.prog, func(target string) []byte { return bytesOf(p.named[target]) })
-	})
-	if err != nil {
+	if err := saveFile(path, p.writeONNX); err != nil {
 		return fmt.Errorf("torch.onnx.export: %w", err)
 	}
 	return nil
+}
+
+func (p *ExportedProgram) writeONNX(w io.Writer) error {
+	return onnx.Write(w, p.prog, func(target string) []byte { return bytesOf(p.named[target]) })
 }
 
 // bytesOf is the memory of a tensor, contiguous.

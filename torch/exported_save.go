@@ -17,13 +17,13 @@ import (
 // Save writes the program as torch.export.save does: PyTorch's torch.export.load reads the file, and so does
 // LoadExported, in a process that knows nothing of the source.
 func (p *ExportedProgram) Save(path string) error {
-	if err := p.save(path); err != nil {
+	if err := saveFile(path, p.writeArchive); err != nil {
 		return fmt.Errorf("torch.export.save: %w", err)
 	}
 	return nil
 }
 
-func (p *ExportedProgram) save(path string) error {
+func (p *ExportedProgram) writeArchive(f io.Writer) error {
 	payload := p.placeWeights()
 	texts, err := p.prog.Write()
 	if err != nil {
@@ -33,25 +33,23 @@ func (p *ExportedProgram) save(path string) error {
 	if err != nil {
 		return err
 	}
-	return saveFile(path, func(f io.Writer) error {
-		w := &archive{zip: zip.NewWriter(f), name: "archive"}
-		for _, x := range payload {
-			w.add("data/"+x.path, x.st.Bytes()[:x.st.Size()])
-		}
-		w.add("data/weights/model_weights_config.json", texts.Weights)
-		w.add("data/constants/model_constants_config.json", texts.Constants)
-		w.add(exportedModel, texts.Model)
-		w.add(exportedInputs, example)
-		for _, x := range [][2]string{
-			{"archive_format", "pt2"}, {"archive_version", "0"}, {"byteorder", "little"}, {".data/version", "6\n"},
-		} {
-			w.add(x[0], []byte(x[1]))
-		}
-		if e := w.zip.Close(); w.err == nil {
-			w.err = e
-		}
-		return w.err
-	})
+	w := &archive{zip: zip.NewWriter(f), name: "archive"}
+	for _, x := range payload {
+		w.add("data/"+x.path, x.st.Bytes()[:x.st.Size()])
+	}
+	w.add("data/weights/model_weights_config.json", texts.Weights)
+	w.add("data/constants/model_constants_config.json", texts.Constants)
+	w.add(exportedModel, texts.Model)
+	w.add(exportedInputs, example)
+	for _, x := range [][2]string{
+		{"archive_format", "pt2"}, {"archive_version", "0"}, {"byteorder", "little"}, {".data/version", "6\n"},
+	} {
+		w.add(x[0], []byte(x[1]))
+	}
+	if e := w.zip.Close(); w.err == nil {
+		w.err = e
+	}
+	return w.err
 }
 
 // payload is a storage with its place in the archive.

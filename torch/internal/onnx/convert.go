@@ -321,17 +321,19 @@ type call struct {
 // rule writes a call and returns the names of its results.
 type rule func(k *call) []string
 
-// run runs a rule; what it refuses it panics with.
+// run runs a rule; what it refuses it panics with. Rules may panic otherwise when they are given what PyTorch
+// never writes.
 func (k *call) run(r rule) (outs []string, err error) {
 	defer func() {
-		if v := recover(); v != nil {
-			var form errForm
-			e, ok := v.(error)
-			if !ok || !errors.As(e, &form) {
-				panic(v)
-			}
-			err = form
+		v := recover()
+		if v == nil {
+			return
 		}
+		var form errForm
+		if e, ok := v.(error); !ok || !errors.As(e, &form) {
+			form = errForm(fmt.Sprintf("it does not fit its arguments: %v", v))
+		}
+		outs, err = nil, form
 	}()
 	return r(k), nil
 }
