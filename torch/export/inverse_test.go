@@ -55,7 +55,8 @@ func TestArgumentsInAten(t *testing.T) {
 		{"add", map[string]ops.Arg{"self": x, "other": x, "alpha": 2}, "aten.add.Tensor self other alpha=2"},
 		{"max_pool2d", map[string]ops.Arg{"input": x, "kernel_size": two}, "aten.max_pool2d.default self kernel_size=[2, 2] stride=[2, 2]"},
 		{
-			"max_pool2d", map[string]ops.Arg{"input": x, "kernel_size": two, "ceil_mode": true},
+			"max_pool2d",
+			map[string]ops.Arg{"input": x, "kernel_size": two, "ceil_mode": true},
 			"aten.max_pool2d.default self kernel_size=[2, 2] stride=[2, 2] padding=[0, 0] dilation=[1, 1] ceil_mode=True",
 		},
 		{"mse_loss", map[string]ops.Arg{"input": x, "target": x, "reduction": "sum"}, "aten.mse_loss.default self target reduction=2"},

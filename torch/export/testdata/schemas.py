@@ -5,7 +5,7 @@ import re
 import torch
 
 LEFT_OUT = re.compile(
-    "backward|quant|fbgemm|mkldnn|cudnn|miopen|sparse|nested|_like_|rnn|lstm|gru|_copy$|fft_|cudart|mps|xpu|cuda|storage|"
+    "backward|quant|fbgemm|mkldnn|cudnn|miopen|sparse|nested|_like_|rnn|lstm|gru|(?<!lift_fresh)_copy$|fft_|cudart|mps|xpu|cuda|storage|"
     "^sym_|^size$|^record|^is_|^_(?!softmax|log_softmax|unsafe_view|native_batch_norm|adaptive_avg)"
 )
 TYPES = re.compile(r"Dimname|\bt\[|\bcomplex\b|Storage|Stream|Tensor\([a-z]!\) out|Tensor\(b!\)|\bDict\b|\bstr\[|__torch__")

@@ -290,15 +290,7 @@ func (c *converter) write(n *export.Node, to string) error {
 		}
 	}
 	result := resultsOf(n)
-	later := map[string]bool{}
-	for i := c.at + 1; i < len(c.p.Nodes); i++ {
-		for _, a := range c.p.Nodes[i].Args {
-			eachRef(a.Value, func(name string) { later[name] = true })
-		}
-	}
-	for _, o := range c.p.Outputs {
-		eachRef(o.Value, func(name string) { later[name] = true })
-	}
+	later := c.later()
 	for name := range c.names {
 		if name != target && !slices.Contains(result, name) && later[name] && c.root(name) == c.root(target) {
 			return errForm("it changes a tensor that others are views of")
@@ -310,6 +302,23 @@ func (c *converter) write(n *export.Node, to string) error {
 	}
 	return nil
 }
+
+// later are the values that are read after the call that is written.
+func (c *converter) later() map[string]bool {
+	out := map[string]bool{}
+	for i := c.at + 1; i < len(c.p.Nodes); i++ {
+		for _, a := range c.p.Nodes[i].Args {
+			eachRef(a.Value, func(name string) { out[name] = true })
+		}
+	}
+	for _, o := range c.p.Outputs {
+		eachRef(o.Value, func(name string) { out[name] = true })
+	}
+	return out
+}
+
+// read reports whether a result of the call is read.
+func (c *converter) read(name string) bool { return c.later()[name] }
 
 // call is one call being written.
 type call struct {

@@ -81,6 +81,15 @@ func conv(space int) rule {
 	})
 }
 
+// convolution is that of core aten, which says whether it is transposed.
+func convolution(k *call) []string {
+	space := len(k.in("weight").Shape) - 2
+	if k.bool("transposed") {
+		return convTranspose(space)(k)
+	}
+	return conv(space)(k)
+}
+
 func convTranspose(space int) rule {
 	return one(func(k *call) string {
 		p := k.ints("padding", space)
@@ -198,6 +207,16 @@ func maxPool(space int) rule {
 		a["dilations"] = k.ints("dilation", space)
 		return k.batched("self", space, func(x string) string { return k.emit("MaxPool", a, x) })
 	})
+}
+
+// placedPool is max_pool2d_with_indices where nobody reads the places.
+func placedPool(k *call) []string {
+	places := resultsOf(k.n)[1]
+	if k.read(places) {
+		refuse("whose places are read")
+	}
+	none := k.constant(ops.Int64, []int64{0})
+	return append(maxPool(2)(k), none)
 }
 
 func avgPool(space int) rule {
@@ -362,6 +381,7 @@ func layerRules() map[string]rule {
 		"conv_transpose1d": convTranspose(1), "conv_transpose2d.input": convTranspose(2),
 		"batch_norm": batchNorm, "_native_batch_norm_legit_no_training": noTraining,
 		"layer_norm": one(layerNorm), "rms_norm": one(rmsNorm), "group_norm": one(groupNorm),
+		"convolution": convolution, "max_pool2d_with_indices": placedPool, "_adaptive_avg_pool2d": adaptive(2),
 		"max_pool1d": maxPool(1), "max_pool2d": maxPool(2), "avg_pool1d": avgPool(1), "avg_pool2d": avgPool(2),
 		"adaptive_avg_pool1d": adaptive(1),
 		"adaptive_avg_pool2d": adaptive(2),
