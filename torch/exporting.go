@@ -32,7 +32,7 @@ func NewDim(name string, opts ...Option) *Dim {
 		case o.Name == "max" && ok:
 			d.Max = n
 		default:
-			refusal.Fail("torch.NewDim", "TypeError", "Dim takes kw.Min and kw.Max of whole numbers, not %s of %v", o.Name, o.Value)
+			refusal.Fail("torch.NewDim", "TypeError", "Dim.__init__() got an unexpected keyword argument '%s' of type %T", o.Name, o.Value)
 		}
 	}
 	if d.Min > d.Max || d.Max < 0 {
