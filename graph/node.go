@@ -288,13 +288,18 @@ func (n *Node) ReplaceUses(m *Node) {
 		if u == m {
 			continue
 		}
-		u.SetArgs(mapNodes(u.Args, func(x *Node) *Node {
-			if x == n {
-				return m
-			}
-			return x
-		}).([]any))
+		u.Replace(n, m)
 	}
+}
+
+// Replace makes n use y where it uses x.
+func (n *Node) Replace(x, y *Node) {
+	n.SetArgs(mapNodes(n.Args, func(m *Node) *Node {
+		if m == x {
+			return y
+		}
+		return m
+	}).([]any))
 }
 
 func (n *Node) use(by *Node, d int) {

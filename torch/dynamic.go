@@ -33,3 +33,9 @@ func (t *Tensor) DimMark(d int) DimMark {
 	}
 	return t.marks[d]
 }
+
+// SetDims says which dimensions of t Export is told of; nil ends that. It is for the compiler.
+func (t *Tensor) SetDims(dims map[int]*Dim) { t.dims = dims }
+
+// DimOf is what Export is told of dimension d, nil for nothing.
+func (t *Tensor) DimOf(d int) *Dim { return t.dims[d] }

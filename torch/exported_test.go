@@ -3,6 +3,7 @@ package torch
 import (
 	"archive/zip"
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -178,6 +179,11 @@ func FuzzLoadExported(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if p, err := readExported(bytes.NewReader(data), int64(len(data))); err == nil {
 			_, _ = p.InputNames(), p.OutputNames()
+			if strings.ContainsFunc(p.String(), func(r rune) bool { return r != '\n' && isControl(r) }) {
+				t.Errorf("control characters: %q", p)
+			}
+			_ = p.writeArchive(io.Discard)
+			_ = p.writeONNX(io.Discard)
 		} else if strings.ContainsFunc(err.Error(), isControl) {
 			t.Errorf("an error of several lines: %q", err)
 		}

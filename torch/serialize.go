@@ -396,25 +396,27 @@ func Save(value any, path string) error {
 	if err != nil {
 		return fmt.Errorf("torch.Save: %w", err)
 	}
-	err = saveFile(path, func(f io.Writer) error {
-		w := &archive{zip: zip.NewWriter(f), name: name}
-		w.add("data.pkl", text)
-		w.add(".format_version", []byte("1"))
-		w.add(".storage_alignment", []byte(strconv.Itoa(memory.Alignment)))
-		w.add("byteorder", []byte("little"))
-		for i, st := range s.list {
-			w.add("data/"+strconv.Itoa(i), st.Bytes()[:st.Size()])
-		}
-		w.add("version", []byte("3\n"))
-		if e := w.zip.Close(); w.err == nil {
-			w.err = e
-		}
-		return w.err
-	})
-	if err != nil {
+	if err := saveFile(path, func(f io.Writer) error { return s.write(f, name, text) }); err != nil {
 		return fmt.Errorf("torch.Save: %w", err)
 	}
 	return nil
+}
+
+// write writes the archive of that name: the pickle text and the storages that it names.
+func (s *saver) write(f io.Writer, name string, text []byte) error {
+	w := &archive{zip: zip.NewWriter(f), name: name}
+	w.add("data.pkl", text)
+	w.add(".format_version", []byte("1"))
+	w.add(".storage_alignment", []byte(strconv.Itoa(memory.Alignment)))
+	w.add("byteorder", []byte("little"))
+	for i, st := range s.list {
+		w.add("data/"+strconv.Itoa(i), st.Bytes()[:st.Size()])
+	}
+	w.add("version", []byte("3\n"))
+	if e := w.zip.Close(); w.err == nil {
+		w.err = e
+	}
+	return w.err
 }
 
 // archive writes stored files whose data are aligned, as PyTorch maps them.

@@ -68,6 +68,8 @@ type Tensor struct {
 
 	// marks are the user's words on dimensions; nil for none.
 	marks []DimMark
+	// dims are the sizes that Export is told of, by dimension; nil for none.
+	dims map[int]*Dim
 
 	// fake is set on tensors that the tracer makes: it describes the value,
 	// symbolic sizes included; there is no data.

@@ -59,6 +59,7 @@ func (c *Compiled) compile(
 	if c.t.cfg.Calls {
 		entry.Sizes = dynamicSizes(entry.Symbols)
 	}
+	c.export.take(tr, entry)
 	rec.done(c, tr, entry)
 	if c.t.cfg.Calls {
 		entry.Spent = replay.NewSpent(id)

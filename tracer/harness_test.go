@@ -172,6 +172,8 @@ func runStepped(prog *host.Program, backend Backend, steps eval.StepLog) *outcom
 	in := host.New(prog, cfg)
 	if tr != nil {
 		tr.Attach(in)
+		torch.ExportBy(tr.exportFunction)
+		defer torch.ExportBy(nil)
 	}
 	torch.ManualSeed(1)
 	o.exit = in.Run()

@@ -45,6 +45,8 @@ var methodCalls = map[string]methodCall{
 	"ViewRefused":   {code: "x.ViewRefused()", brk: "GB0156"},
 	"SetDynamic":    {code: "y.SetDynamic(torch.DimStatic, 1); r = 1", brk: "GB0156"},
 	"DimMark":       {code: "x.DimMark(0)", brk: "GB0156"},
+	"SetDims":       {code: "y.SetDims(nil); r = 1", brk: "GB0156"},
+	"DimOf":         {code: "x.DimOf(0) == nil", brk: "GB0156"},
 	"GradPlace":     {code: "*x.GradPlace() == nil", brk: "GB0156"},
 	"Fake":          {code: "x.Fake() == nil", brk: "GB0156"},
 	"Storage":       {code: "x.Storage() == x.Storage()", brk: "GB9014"},

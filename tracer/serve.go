@@ -29,7 +29,8 @@ type Compiled struct {
 	nested   bool // of a disabled function: callees still compile
 	constant bool // compiler.AssumeConstantResult: no more than a mark
 
-	account *account // of torch.Explain, nil otherwise
+	account *account   // of torch.Explain, nil otherwise
+	export  *capturing // of torch.Export, nil otherwise
 
 	fieldsOnce sync.Once
 	fieldsSet  map[value.FieldID]bool // see setFields

@@ -20,6 +20,7 @@ const aggregateEvery = 100 * time.Millisecond
 func (t *Tracer) Start() (stop func()) {
 	t.callsOff()
 	torch.RunExported(t.runExported)
+	torch.ExportBy(t.exportFunction)
 	tick := time.NewTicker(aggregateEvery)
 	done := make(chan struct{})
 	go func() {
@@ -39,6 +40,7 @@ func (t *Tracer) Start() (stop func()) {
 		}
 		stopped = true
 		torch.RunExported(nil)
+		torch.ExportBy(nil)
 		tick.Stop()
 		close(done)
 		t.writeTotals(true)

@@ -81,7 +81,7 @@ func (g *generator) idName(row *ops.Op) string {
 // optimizers.
 var further = map[string]string{
 	"backend": "any", "fullgraph": "bool", "dynamic": "any", "disable": "bool", "name": "string", "recompile_limit": "int",
-	"capture_backward": "bool", "reverse": "bool", "activation_memory_budget": "float64",
+	"capture_backward": "bool", "reverse": "bool", "activation_memory_budget": "float64", "dynamic_shapes": "torch.DynamicShapes",
 	"options": "map[string]any",
 	"mode":    "string", "recursive": "bool", "gradient": "*torch.Tensor", "retain_graph": "bool", "create_graph": "bool",
 	"grad_outputs": "[]*torch.Tensor", "grad_tensors": "[]*torch.Tensor", "inputs": "[]*torch.Tensor", "materialize_grads": "bool",

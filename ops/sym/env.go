@@ -239,6 +239,12 @@ func env(r Rel) *Env {
 	return r.B.Symbols()[0].Env
 }
 
+// Sure reports whether r holds for all sizes within the ranges of its symbols.
+func (r Rel) Sure() bool {
+	v, known := Rel{r.Op, r.A.resolve(), r.B.resolve()}.static()
+	return known && v
+}
+
 // static decides r from its form and the ranges of its symbols alone.
 func (r Rel) static() (value, known bool) { return r.staticWithin(maxForms) }
 

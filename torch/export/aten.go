@@ -159,10 +159,8 @@ func bindCall(n *Node, row *ops.Op, r rule, args map[string]ops.Arg) ([]ops.Arg,
 		if to, ok := r.rename[theirs]; ok {
 			ours = to
 		}
-		if params[ours] == nil && ours == "self" {
-			ours = "input"
-		} else if params[ours] == nil && ours == "input" {
-			ours = "self"
+		if other := secondNames[ours]; params[ours] == nil && params[other] != nil {
+			ours = other
 		}
 		p := params[ours]
 		if p == nil {
@@ -188,6 +186,9 @@ func bindCall(n *Node, row *ops.Op, r rule, args map[string]ops.Arg) ([]ops.Arg,
 	}
 	return bound, nil
 }
+
+// secondNames are what ours call arguments of aten: the first is self or input, and linalg writes letters.
+var secondNames = map[string]string{"self": "input", "A": "self", "B": "other"}
 
 // lacks says whether an argument that our operator does not have can be left out.
 func lacks(name string, a ops.Arg, r rule) error {

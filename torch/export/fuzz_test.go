@@ -47,6 +47,10 @@ func FuzzReadExported(f *testing.F) {
 		if err != nil && strings.ContainsFunc(err.Error(), func(r rune) bool { return r < ' ' }) {
 			t.Errorf("an error of several lines: %q", err)
 		}
+		if err == nil { // what can be tried can be printed and written
+			_ = p.String()
+			_, _ = p.Write()
+		}
 	})
 }
 

@@ -9,7 +9,15 @@
 package export
 
 import (
+	"strings"
+
 	"tcdbg/ops"
+)
+
+// Folders of the archive, in which weights lie.
+const (
+	weightsFolder   = "weights/"
+	constantsFolder = "constants/"
 )
 
 // Program is an exported program without its weights.
@@ -134,6 +142,9 @@ type Weight struct {
 	Param  bool
 	Tensor *Tensor
 }
+
+// Kept reports whether the weight is part of the state: a buffer that is not persistent is none.
+func (w Weight) Kept() bool { return strings.HasPrefix(w.Path, weightsFolder) }
 
 // Arg is an argument as the file has it: Ref, []Arg, int64, float64, bool, string,
 // ops.DType, Layout, MemoryFormat, ops.Device, Unread, or nil.

@@ -274,7 +274,10 @@ func (w *walker) outputs(inputs []any) ([]any, error) {
 }
 
 // Missing is the error of a program with operators that are not supported.
-type Missing struct{ Counts map[string]int }
+type Missing struct {
+	Counts map[string]int
+	Why    string // what they are not: have no form in aten; empty: not supported
+}
 
 func (e *Missing) Error() string {
 	names := slices.Collect(maps.Keys(e.Counts))
@@ -287,6 +290,9 @@ func (e *Missing) Error() string {
 	parts := make([]string, len(names))
 	for i, name := range names {
 		parts[i] = fmt.Sprintf("%s (%d)", name, e.Counts[name])
+	}
+	if e.Why != "" {
+		return fmt.Sprintf("operators %s: %s", e.Why, strings.Join(parts, ", "))
 	}
 	if len(names) == 1 {
 		return "1 operator is not supported: " + parts[0]

@@ -359,6 +359,11 @@ func Dx(value any) torch.Option { return torch.Option{Name: "dx", Value: value} 
 // Dynamic is the keyword dynamic.
 func Dynamic(value any) torch.Option { return torch.Option{Name: "dynamic", Value: value} }
 
+// DynamicShapes is the keyword dynamic_shapes.
+func DynamicShapes(value torch.DynamicShapes) torch.Option {
+	return torch.Option{Name: "dynamic_shapes", Value: value}
+}
+
 // EdgeOrder is the keyword edge_order.
 func EdgeOrder(value int) torch.Option { return torch.Option{Name: "edge_order", Value: value} }
 

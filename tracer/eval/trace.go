@@ -365,7 +365,7 @@ func (c *capture) inputMeta(s *value.Source, t *torch.Tensor) *ops.TensorMeta {
 	}
 	for i := range shape {
 		if shape[i] >= 2 && c.isDynamic(s, t, i) {
-			m.Shape[i] = c.symbolFor(s, i, shape[i])
+			m.Shape[i] = c.symbolFor(s, i, shape[i], t.DimOf(i))
 			c.Demands.Add(s, t, i, m.Shape[i])
 		}
 	}
@@ -376,6 +376,9 @@ func (c *capture) inputMeta(s *value.Source, t *torch.Tensor) *ops.TensorMeta {
 // isDynamic reports whether dimension d of the tensor at s is to be a symbol: by
 // the user's mark, by the option, or because it was seen to change.
 func (c *capture) isDynamic(s *value.Source, t *torch.Tensor, d int) bool {
+	if t.DimOf(d) != nil {
+		return true
+	}
 	switch t.DimMark(d) {
 	case torch.DimDynamic, torch.DimMaybe:
 		return true
@@ -386,10 +389,13 @@ func (c *capture) isDynamic(s *value.Source, t *torch.Tensor, d int) bool {
 }
 
 // symbolFor returns the symbol of a dynamic size; equal sizes share one (duck
-// sizing), which a guard then demands.
-func (c *capture) symbolFor(s *value.Source, dim, hint int) sym.Int {
+// sizing), which a guard then demands. Those that torch.Export names share one where they have one name.
+func (c *capture) symbolFor(s *value.Source, dim, hint int, named *torch.Dim) sym.Int {
 	for _, x := range c.Shapes.Symbols {
 		o := c.Symbols[x]
+		if named != o.Named || named != nil && named.Auto {
+			continue
+		}
 		if _, fixed := x.Fixed(); !fixed && o.Hint == hint && o.Dim != guard.AnyDim {
 			c.guards.SameSize(x, o, s, dim)
 			return o.Expr
@@ -397,7 +403,10 @@ func (c *capture) symbolFor(s *value.Source, dim, hint int) sym.Int {
 	}
 	x := c.Shapes.NewSymbol(fmt.Sprintf("s%d", len(c.Shapes.Symbols)), fmt.Sprintf("%s.size()[%d]", s.Name, dim), int64(hint))
 	y, _ := x.AsSymbol()
-	c.Symbols[y] = guard.Origin{Src: s, Dim: dim, Hint: hint, Expr: x, At: ofProgram(c.frames.UserStack())}
+	c.Symbols[y] = guard.Origin{Src: s, Dim: dim, Hint: hint, Expr: x, At: ofProgram(c.frames.UserStack()), Named: named}
+	if named != nil { // what relies on a size other than 1 says so
+		y.Min, y.Max = int64(max(named.Min, 1)), int64(named.Max)
+	}
 	return x
 }
 

@@ -150,6 +150,8 @@ type Origin struct {
 	Hint int
 	Expr sym.Int    // the symbol itself
 	At   []logs.Pos // the user's stack where the tensor was met
+	// Named is the Dim of torch.Export that the size is, nil otherwise.
+	Named *torch.Dim
 }
 
 // This file is numbers that change from call to call. A number that an operator is

@@ -82,6 +82,14 @@ func addStarted(m map[string]Intrinsic) {
 	}
 }
 
+// PanicValue is what the program panicked with, of a panic that has gone through native code.
+func PanicValue(recovered any) (value any, ok bool) {
+	if p, is := recovered.(*nativePanic); is {
+		return p.rec.value, true
+	}
+	return nil, false
+}
+
 // started is f as a goroutine's function.
 func (in *Interp) started(f func()) func() {
 	return func() {

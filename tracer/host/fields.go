@@ -27,6 +27,15 @@ func torchFields(th *Thread, _ *Frame, args []unsafe.Pointer, result unsafe.Poin
 	}
 }
 
+// FieldsOf lists the parts of a module of the program, as torch.Fields does there.
+func FieldsOf(in *Interp, module any) []torch.Field {
+	t, p := in.Dynamic(types.Universe.Lookup("any").Type(), unsafe.Pointer(&module))
+	if t == nil {
+		return nil
+	}
+	return fieldsOf(in, t, p)
+}
+
 // fieldsOf lists the parts of the value of type t at p.
 func fieldsOf(in *Interp, t types.Type, p unsafe.Pointer) []torch.Field {
 	for {

@@ -116,6 +116,7 @@ func pkg_tcdbg_torch_kw() *rt.Pkg {
 			"Dtype":                   p_tcdbg_torch_kw.Dtype,
 			"Dx":                      p_tcdbg_torch_kw.Dx,
 			"Dynamic":                 p_tcdbg_torch_kw.Dynamic,
+			"DynamicShapes":           p_tcdbg_torch_kw.DynamicShapes,
 			"EdgeOrder":               p_tcdbg_torch_kw.EdgeOrder,
 			"Elements":                p_tcdbg_torch_kw.Elements,
 			"ElementwiseAffine":       p_tcdbg_torch_kw.ElementwiseAffine,

@@ -56,6 +56,10 @@ func Thunk(f any) rt.Thunk {
 			})(r)
 			t.r0, t.r1 = f()
 		}
+	case func() *p_tcdbg_torch.Dim:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Dim)(r) = f()
+		}
 	case func() *p_tcdbg_torch.Generator:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Generator)(r) = f()
@@ -799,6 +803,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*[]p_tcdbg_torch.Value)(r) = f(*(**p_tcdbg_torch.ExportedProgram)(a[0]), *(*[]p_tcdbg_torch.Value)(a[1]), *(*map[string]int64)(a[2]))
 		}
+	case func(*p_tcdbg_torch.ExportedProgram, string) error:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*error)(r) = f(*(**p_tcdbg_torch.ExportedProgram)(a[0]), *(*string)(a[1]))
+		}
 	case func(*p_tcdbg_torch.Generator) int64:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*int64)(r) = f(*(**p_tcdbg_torch.Generator)(a[0]))
@@ -1191,6 +1199,10 @@ func Thunk(f any) rt.Thunk {
 			})(r)
 			t.r0, t.r1 = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*int)(a[1]))
 		}
+	case func(*p_tcdbg_torch.Tensor, int) *p_tcdbg_torch.Dim:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Dim)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*int)(a[1]))
+		}
 	case func(*p_tcdbg_torch.Tensor, int) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*int)(a[1]))
@@ -1283,6 +1295,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*any)(a[1]), *(*any)(a[2]), *(*[]p_tcdbg_torch.Option)(a[3])...)
 		}
+	case func(*p_tcdbg_torch.Tensor, map[int]*p_tcdbg_torch.Dim):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*map[int]*p_tcdbg_torch.Dim)(a[1]))
+		}
 	case func(*p_tcdbg_torch.Tensor, string, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*string)(a[1]), *(*[]p_tcdbg_torch.Option)(a[2])...)
@@ -1302,6 +1318,10 @@ func Thunk(f any) rt.Thunk {
 	case func(*p_tcdbg_torch_compiler.CacheInfo, string) []string:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*[]string)(r) = f(*(**p_tcdbg_torch_compiler.CacheInfo)(a[0]), *(*string)(a[1]))
+		}
+	case func(*p_tcdbg_torch_export.Program, []*p_tcdbg_torch.Tensor, []any) *p_tcdbg_torch.ExportedProgram:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.ExportedProgram)(r) = f(*(**p_tcdbg_torch_export.Program)(a[0]), *(*[]*p_tcdbg_torch.Tensor)(a[1]), *(*[]any)(a[2]))
 		}
 	case func(*p_time.Duration) float64:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -2174,6 +2194,14 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(*any)(a[0]), *(*[]p_tcdbg_torch.Option)(a[1])...)
 		}
+	case func(any, []any, ...p_tcdbg_torch.Option) (*p_tcdbg_torch.ExportedProgram, error):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			t := (*struct {
+				r0 *p_tcdbg_torch.ExportedProgram
+				r1 error
+			})(r)
+			t.r0, t.r1 = f(*(*any)(a[0]), *(*[]any)(a[1]), *(*[]p_tcdbg_torch.Option)(a[2])...)
+		}
 	case func(any, any) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(*any)(a[0]), *(*any)(a[1]))
@@ -2333,6 +2361,10 @@ func Thunk(f any) rt.Thunk {
 				r1 error
 			})(r)
 			t.r0, t.r1 = f(*(*string)(a[0]), *(*[]p_tcdbg_torch.Option)(a[1])...)
+		}
+	case func(string, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Dim:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Dim)(r) = f(*(*string)(a[0]), *(*[]p_tcdbg_torch.Option)(a[1])...)
 		}
 	case func(string, []*p_tcdbg_torch.Tensor, []*p_tcdbg_torch.Tensor, func(grads []*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -2574,6 +2606,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			f(*(*p_tcdbg_torch.DType)(a[0]), *(*func())(a[1]))
 		}
+	case func(p_tcdbg_torch.DynamicShapes) p_tcdbg_torch.Option:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*p_tcdbg_torch.Option)(r) = f(*(*p_tcdbg_torch.DynamicShapes)(a[0]))
+		}
 	case func(p_tcdbg_torch.ExplainOutput, string) *p_tcdbg_torch.ExplainOutput:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.ExplainOutput)(r) = f(*(*p_tcdbg_torch.ExplainOutput)(a[0]), *(*string)(a[1]))
@@ -2581,6 +2617,10 @@ func Thunk(f any) rt.Thunk {
 	case func(p_tcdbg_torch.ExportedRunner):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			f(*(*p_tcdbg_torch.ExportedRunner)(a[0]))
+		}
+	case func(p_tcdbg_torch.Exporter):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f(*(*p_tcdbg_torch.Exporter)(a[0]))
 		}
 	case func(p_tcdbg_torch.GraphImpl) *p_tcdbg_torch.GraphModule:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
