@@ -1,8 +1,10 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -13,10 +15,12 @@ import (
 	"tcdbg/explain"
 	"tcdbg/graph"
 	"tcdbg/internal/app/lowering"
+	"tcdbg/internal/app/repro"
 )
 
 // This file is `tcdbg code`: the generated code of every graph of a trace, as
-// files to read, to compare and to run; and `tcdbg lower`, which generates code for one.
+// files to read, to compare and to run; `tcdbg lower`, which generates code for one; and
+// `tcdbg repro`: a graph as a program.
 
 func (s *session) codeCommand() *cobra.Command {
 	var out string
@@ -40,6 +44,63 @@ its call(args) with tensors of your own).`,
 	}
 	c.Flags().StringVarP(&out, "out", "o", "", "write files into a folder instead of all to standard output")
 	return c
+}
+
+// reproFlags are the flags of repro.
+type reproFlags struct {
+	out  string
+	seed int64
+}
+
+func reproCommand(s *session) *cobra.Command {
+	var f reproFlags
+	c := &cobra.Command{
+		Use:   "repro [flags] PATH|RUN|last GRAPH",
+		Short: "Write a program that compiles one graph alone",
+		Long: `Writes a program that compiles one captured graph of a saved run or a trace
+alone, runs it compiled and eagerly, prints where the results differ and then
+exits with 1. GRAPH is its id, as the screens show it: 0/0.
+
+Of a Go program it is model.go, which tcdbg run and (after tcdbg init) go run
+run. Inputs have the recorded shapes, strides, types and devices, want gradients
+where they did, and have random values, whole numbers in the recorded range.
+Of PyTorch it is repro.py: the program that PyTorch put into the trace.`,
+		Example: "  tcdbg repro last 0/0\n  tcdbg repro -o broken /tmp/trace_dir 3/1",
+		Args:    cobra.MatchAll(atLeast(1, "a trace, or last"), cobra.MaximumNArgs(2)),
+		RunE: func(_ *cobra.Command, args []string) error {
+			r, done, err := s.foldTrace(args[:1])
+			if err != nil {
+				return err
+			}
+			defer done()
+			return writeRepro(s, r, f, append(args, "")[1])
+		},
+	}
+	c.Flags().StringVarP(&f.out, "out", "o", "", "put it into `DIR`, a new folder (default repro_ID)")
+	c.Flags().Int64Var(&f.seed, "seed", 0, "the seed of the random inputs")
+	return c
+}
+
+// writeRepro writes the reproducer of one graph.
+func writeRepro(s *session, r *explain.Report, f reproFlags, id string) error {
+	c, err := repro.Find(r, id)
+	if err != nil {
+		return failf(ExitData, "%v", err)
+	}
+	dir := f.out
+	if dir == "" {
+		dir = repro.Folder(c)
+	}
+	path, err := repro.Write(dir, r, c, f.seed)
+	var pe *fs.PathError
+	switch {
+	case errors.As(err, &pe):
+		return fileError("cannot write", dir, err, "name a folder that does not exist yet with -o")
+	case err != nil:
+		return failf(ExitData, "%s", shown(err.Error()))
+	}
+	_, err = fmt.Fprintln(s.Stdout, path)
+	return err
 }
 
 // codeFile is one file of generated code.
