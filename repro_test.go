@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // tcdbgRun is one command line.
@@ -132,5 +133,86 @@ func TestRepro(t *testing.T) {
 		if want := ends[id]; !strings.Contains(out, want) || want == "" && strings.Contains(out, "Graph break") {
 			t.Errorf("%s: the end of the graph is not %q:\n%s", id, want, out)
 		}
+	}
+}
+
+// TestDebugFolder: what TORCH_COMPILE_DEBUG=1 writes has PyTorch's names, and each graph in it runs alone.
+func TestDebugFolder(t *testing.T) {
+	bin, err := buildBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	r := tcdbgRun{bin: bin, state: t.TempDir(), env: []string{"TORCH_COMPILE_DEBUG=1", "TORCH_COMPILE_DEBUG_DIR=" + root}}
+	out, code := r.output("run", "--plain", "testdata/repro/model.go")
+	runs, _ := filepath.Glob(filepath.Join(root, "torch_compile_debug", "run_*-pid_*"))
+	if code != 0 || len(runs) != 1 || !strings.Contains(out, "tcdbg: debug folder: "+runs[0]) {
+		t.Fatal(code, runs, out)
+	}
+	if day := time.Now().Format("run_2006_01_02_"); !strings.HasPrefix(filepath.Base(runs[0]), day) {
+		t.Errorf("%s is not of today", runs[0])
+	}
+	log, err := os.ReadFile(filepath.Join(runs[0], "torchdynamo", "debug.log"))
+	if err != nil || !strings.Contains(string(log), "[__graph_breaks] Graph Break Reason: Data-dependent branching") {
+		t.Error(err, string(log))
+	}
+	folders, _ := filepath.Glob(filepath.Join(runs[0], "torchinductor", "model__*"))
+	seen := map[string]bool{}
+	for _, dir := range folders {
+		name := regexp.MustCompile(`^model__\d+_(forward|backward|inference)_(\d+)\.\d+$`).FindStringSubmatch(filepath.Base(dir))
+		if name == nil {
+			t.Errorf("%s is no name of PyTorch's", dir)
+			continue
+		}
+		seen[name[1]] = true
+		for file, holds := range map[string]string{
+			"fx_graph_readable.py": "torch.ops.aten.", "fx_graph_transformed.py": "torch.ops.aten.", "fx_graph_runnable.go": "package main",
+			"ir_pre_fusion.txt": "op0 = ", "ir_post_fusion.txt": "op0", "output_code.c": "void ", "output_code.py": "triton",
+			"inductor_provenance_tracking_node_mappings.json": "cppCodeToPost",
+		} {
+			text, err := os.ReadFile(filepath.Join(dir, file))
+			if err != nil || !strings.Contains(string(text), holds) {
+				t.Errorf("%s of %s: %v, want %q in\n%s", file, filepath.Base(dir), err, holds, text)
+			}
+		}
+		again := tcdbgRun{bin: bin, state: t.TempDir(), dir: dir}
+		if out, code := again.output("run", "--plain", "fx_graph_runnable.go"); code != 0 || !strings.Contains(out, "value 0 is equal") {
+			t.Errorf("%s: exit %d\n%s", filepath.Base(dir), code, out)
+		}
+	}
+	if aot, _ := filepath.Glob(filepath.Join(runs[0], "torchinductor", "aot_model___*_debug.log")); len(aot) == 0 {
+		t.Error("there is no log of AOTAutograd")
+	}
+	if len(folders) < 12 || !seen["forward"] || !seen["backward"] || !seen["inference"] {
+		t.Errorf("%d folders of %v", len(folders), seen)
+	}
+}
+
+// TestTraceEnabled: the option trace.enabled asks for the folder of a run, too.
+func TestTraceEnabled(t *testing.T) {
+	bin, err := buildBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	program := `package main
+
+import (
+	"tcdbg/torch"
+	"tcdbg/torch/kw"
+)
+
+func main() {
+	torch.Compile(func(x *torch.Tensor) *torch.Tensor { return x.Exp() }, kw.Options(map[string]any{"trace.enabled": true}))(torch.Randn(3))
+}
+`
+	if err := os.WriteFile(filepath.Join(dir, "model.go"), []byte(program), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := tcdbgRun{bin: bin, state: t.TempDir(), dir: dir, env: []string{"TORCH_COMPILE_DEBUG=", "TORCH_COMPILE_DEBUG_DIR="}}
+	out, code := r.output("run", "--plain", "model.go")
+	files, _ := filepath.Glob(filepath.Join(dir, "torch_compile_debug", "run_*", "torchinductor", "model__0_inference_0.0", "output_code.c"))
+	if code != 0 || len(files) != 1 {
+		t.Fatal(code, files, out)
 	}
 }

@@ -60,7 +60,7 @@ func main() {
 	fast := torch.Compile(counted)
 	fast(torch.Randn(3), 2)
 	fast(torch.Randn(3), 5)
-	torch.Compile(mixed)(torch.Randn(5), torch.Randn(5, kw.RequiresGrad(true)))
+	torch.Compile(mixed)(torch.Randn(5), torch.Randn(5, kw.RequiresGrad(true))).Sum().Backward()
 	torch.Compile(stepped)(torch.Randn(5, kw.RequiresGrad(true)), torch.Randn(5))
 	net := nn.NewSequential(nn.NewLinear(4, 8), nn.NewReLU(), nn.NewLinear(8, 2))
 	torch.NoGrad(func() { torch.Compile(net.Forward)(torch.Randn(3, 4)) })
