@@ -58,6 +58,9 @@ func hints(g *graph.Graph) map[string]int64 {
 	return out
 }
 
+// DescribeInput says of a tensor what a trace says of an input of a graph.
+func DescribeInput(p *graph.Node, t *torch.Tensor) logs.GraphInput { return inputOf(p, t, nil, nil) }
+
 func inputOf(p *graph.Node, v torch.Value, before []logs.GraphInput, values []torch.Value) logs.GraphInput {
 	in := logs.GraphInput{Name: p.Name, Source: p.Source}
 	if n, ok := v.(int); ok {

@@ -36,7 +36,28 @@ func (x *search) reproduce() string {
 
 // writeRepro writes model.go and inputs.pt into a new folder.
 func writeRepro(dir string, s *subject, f *logs.NumericsFault) error {
-	text, err := reproText(s, f)
+	first := "Part of a captured graph that differs from eager execution in " + f.Stage
+	if f.Node != "" {
+		first += ", at " + f.Node
+	}
+	return s.write(dir, &reproducer.Program{Doc: []string{
+		first + ".", "",
+		"It runs the part compiled and eagerly on the inputs in inputs.pt, prints where the results",
+		"differ, and then exits with 1. Run it in its folder: tcdbg run --plain model.go. Written by",
+		"tcdbg check --numerics.",
+	}})
+}
+
+// WritePart writes a graph with inputs as a program, of which p has the rest, into a new folder.
+func WritePart(dir string, g *graph.Graph, in []torch.Value, p *reproducer.Program) error {
+	s, _ := newSubject(g, in)
+	s.train = s.train && !p.NoGrad
+	return s.write(dir, p)
+}
+
+// write writes p with the graph and the inputs of s.
+func (s *subject) write(dir string, p *reproducer.Program) error {
+	text, err := s.program(p)
 	if err != nil {
 		return err
 	}
@@ -55,9 +76,9 @@ func writeRepro(dir string, s *subject, f *logs.NumericsFault) error {
 	return os.WriteFile(filepath.Join(dir, "model.go"), []byte(text), 0o644)
 }
 
-// reproText is the program.
-func reproText(s *subject, f *logs.NumericsFault) (string, error) {
-	p := &reproducer.Program{Graph: s.g, Saved: true}
+// program is the text of p.
+func (s *subject) program(p *reproducer.Program) (string, error) {
+	p.Graph, p.Saved = s.g, true
 	saved := 0
 	for i, n := range s.g.Placeholders() {
 		switch v := s.in[i].(type) {
@@ -79,16 +100,6 @@ func reproText(s *subject, f *logs.NumericsFault) (string, error) {
 		if n, ok := a.(*graph.Node); !ok || !n.IsTensor() {
 			return "", fmt.Errorf("output %d is no tensor", i)
 		}
-	}
-	first := "Part of a captured graph that differs from eager execution in " + f.Stage
-	if f.Node != "" {
-		first += ", at " + f.Node
-	}
-	p.Doc = []string{
-		first + ".", "",
-		"It runs the part compiled and eagerly on the inputs in inputs.pt, prints where the results",
-		"differ, and then exits with 1. Run it in its folder: tcdbg run --plain model.go. Written by",
-		"tcdbg check --numerics.",
 	}
 	return p.Text()
 }

@@ -13,6 +13,8 @@ import (
 	"tcdbg/logs/printable"
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
+	"tcdbg/torch"
+	"tcdbg/torch/kw"
 )
 
 // This file makes inputs of what a trace says of them: shapes, strides, types, devices, whether
@@ -82,38 +84,11 @@ func random(p *graph.Node, known logs.GraphInput) (Input, int64, error) {
 }
 
 func randomTensor(m *ops.TensorMeta, known logs.GraphInput, note string) (Input, int64, error) {
-	shape, stride := numbers(m.Shape), numbers(m.Stride)
-	elements, plain := int64(1), int64(1)
-	for i, n := range shape {
-		if n < 0 || stride[i] < 0 {
-			return Input{}, 0, fmt.Errorf("its size or stride is negative")
-		}
-		if n > 1 {
-			if n > MaxInputBytes || stride[i] > MaxInputBytes || plain > MaxInputBytes/n {
-				return Input{}, 0, fmt.Errorf("it is more than %d GB", MaxInputBytes>>30)
-			}
-			elements += (n - 1) * stride[i]
-			plain *= n
-		} else if n == 0 {
-			plain = 0
-		}
+	r, bytes, err := recipeOf(m, known)
+	if err != nil {
+		return Input{}, 0, err
 	}
-	if plain == 0 || slices.Equal(stride, contiguous(shape)) {
-		elements = -1
-	}
-	in := Input{Type: "*torch.Tensor", Note: note}
-	if elements < 0 {
-		in.Make = values(m, known, shape)
-	} else {
-		in.Make = fmt.Sprintf("%s.AsStrided([]int{%s}, []int{%s})", values(m, known, []int64{elements}), list(shape), list(stride))
-	}
-	if known.Grad && m.DType.IsFloat() {
-		if elements >= 0 {
-			in.Make += ".Detach()"
-		}
-		in.Make += ".RequiresGrad_()"
-		in.Grad, in.Copy = true, !known.Leaf
-	}
+	in := Input{Type: "*torch.Tensor", Note: note, Make: r.text(), Grad: r.grad, Copy: r.grad && !known.Leaf}
 	if known.Shares != "" {
 		in.Note = strings.TrimSpace(in.Note + "; in the program it shares memory with " + printable.Clean(known.Shares))
 	}
@@ -122,36 +97,174 @@ func randomTensor(m *ops.TensorMeta, known logs.GraphInput, note string) (Input,
 			in.Dynamic = append(in.Dynamic, d)
 		}
 	}
-	return in, max(elements, plain) * int64(m.DType.Size()), nil
+	return in, bytes, nil
 }
 
-// values is an expression of random numbers.
-func values(m *ops.TensorMeta, known logs.GraphInput, shape []int64) string {
-	var options []string
-	d := m.DType
-	if d != ops.Float32 && d != ops.Complex64 && !(d == ops.Int64 && len(known.Range) == 2) {
-		options = append(options, "kw.Dtype("+graph.GoArg(d)+")")
+// Values are the inputs that Random describes, with the numbers that the program's have.
+func Values(g *graph.Graph, known []logs.GraphInput, seed int64) ([]torch.Value, error) {
+	if _, err := Random(g, known); err != nil {
+		return nil, err
 	}
-	if m.Device != ops.CPU && m.Device != "" {
-		options = append(options, fmt.Sprintf("kw.Device(%q)", string(m.Device)))
+	torch.ManualSeed(seed)
+	var out []torch.Value
+	for _, p := range g.Placeholders() {
+		var k logs.GraphInput
+		if i := slices.IndexFunc(known, func(k logs.GraphInput) bool { return k.Name == p.Name }); i >= 0 {
+			k = known[i]
+		}
+		switch m := p.Meta.(type) {
+		case sym.Int:
+			v := m.Hint()
+			if len(k.Range) == 2 {
+				v = k.Range[0]
+			}
+			out = append(out, int(v))
+		case ops.ScalarMeta:
+			out = append(out, 0.5)
+		case *ops.TensorMeta:
+			r, _, err := recipeOf(m, k)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, r.value())
+		}
+	}
+	return out, nil
+}
+
+// recipe is how a tensor of random numbers is made.
+type recipe struct {
+	kind          string // Randn, Rand, Randint, Zeros or Complex
+	low, high     int64  // of Randint
+	scale         float64
+	shape         []int64 // of what is drawn
+	view, strides []int64 // of what is seen of it; nil: all
+	dtype         ops.DType
+	device        ops.Device
+	grad          bool
+}
+
+// recipeOf chooses it. Beside it is how many bytes the tensor takes.
+func recipeOf(m *ops.TensorMeta, known logs.GraphInput) (recipe, int64, error) {
+	r := recipe{shape: numbers(m.Shape), dtype: m.DType, device: m.Device, grad: known.Grad && m.DType.IsFloat()}
+	stride := numbers(m.Stride)
+	elements, plain := int64(1), int64(1)
+	for i, n := range r.shape {
+		switch {
+		case n < 0 || stride[i] < 0:
+			return r, 0, fmt.Errorf("its size or stride is negative")
+		case n == 0:
+			plain = 0
+		case n > 1:
+			if n > MaxInputBytes || stride[i] > MaxInputBytes/n || plain > MaxInputBytes/n {
+				return r, 0, fmt.Errorf("it is more than %d GB", MaxInputBytes>>30)
+			}
+			elements += (n - 1) * stride[i]
+			plain *= n
+		}
+	}
+	if plain > 0 && !slices.Equal(stride, contiguous(r.shape)) {
+		r.view, r.strides, r.shape = r.shape, stride, []int64{elements}
+	}
+	switch d := m.DType; {
+	case d == ops.Complex64:
+		r.kind = "Complex"
+	case d.IsFloat() && known.Positive:
+		r.kind = "Rand"
+	case d.IsFloat():
+		r.kind = "Randn"
+		if known.Leaf && r.grad && len(m.Shape) > 1 { // a weight: results stay of one size from layer to layer
+			r.scale, _ = strconv.ParseFloat(fmt.Sprintf("%.3g", 1/math.Sqrt(float64(fanIn(numbers(m.Shape))))), 64)
+		}
+	case len(known.Range) == 2 && known.Range[0] <= known.Range[1] && known.Range[1] < math.MaxInt64:
+		r.kind, r.low, r.high = "Randint", known.Range[0], known.Range[1]+1
+	default:
+		r.kind = "Zeros" // a position that every list has
+	}
+	return r, max(elements, plain) * int64(m.DType.Size()), nil
+}
+
+// text is the expression that makes it.
+func (r recipe) text() string {
+	var options []string
+	if r.dtype != ops.Float32 && r.kind != "Complex" {
+		options = append(options, "kw.Dtype("+graph.GoArg(r.dtype)+")")
+	}
+	if r.device != ops.CPU && r.device != "" {
+		options = append(options, fmt.Sprintf("kw.Device(%q)", string(r.device)))
 	}
 	call := func(name string, args ...string) string {
-		return name + "(" + strings.Join(slices.DeleteFunc(append(args, options...), func(s string) bool { return s == "" }), ", ") + ")"
+		return "torch." + name + "(" + strings.Join(slices.DeleteFunc(append(args, options...), func(s string) bool { return s == "" }), ", ") + ")"
 	}
-	switch {
-	case d == ops.Complex64:
-		return "torch.Complex(" + call("torch.Randn", list(shape)) + ", " + call("torch.Randn", list(shape)) + ")"
-	case d.IsFloat() && known.Positive:
-		return call("torch.Rand", list(shape))
-	case d.IsFloat() && known.Grad && known.Leaf && len(shape) > 1: // a weight: results stay of one size from layer to layer
-		return call("torch.Randn", list(shape)) + fmt.Sprintf(".Mul(%.3g)", 1/math.Sqrt(float64(fanIn(shape))))
-	case d.IsFloat():
-		return call("torch.Randn", list(shape))
-	case len(known.Range) == 2 && known.Range[0] <= known.Range[1] && known.Range[1] < math.MaxInt64:
-		low, high := strconv.FormatInt(known.Range[0], 10), strconv.FormatInt(known.Range[1]+1, 10)
-		return call("torch.Randint", low, high, "[]int{"+list(shape)+"}")
+	make := ""
+	switch r.kind {
+	case "Complex":
+		make = "torch.Complex(" + call("Randn", list(r.shape)) + ", " + call("Randn", list(r.shape)) + ")"
+	case "Randint":
+		make = call(r.kind, strconv.FormatInt(r.low, 10), strconv.FormatInt(r.high, 10), "[]int{"+list(r.shape)+"}")
+	default:
+		make = call(r.kind, list(r.shape))
 	}
-	return call("torch.Zeros", list(shape)) // a position that every list has
+	if r.scale != 0 {
+		make += ".Mul(" + strconv.FormatFloat(r.scale, 'g', -1, 64) + ")"
+	}
+	if r.view != nil {
+		make += fmt.Sprintf(".AsStrided([]int{%s}, []int{%s})", list(r.view), list(r.strides))
+	}
+	if r.grad && (r.scale != 0 || r.view != nil) {
+		make += ".Detach()" // a leaf
+	}
+	if r.grad {
+		make += ".RequiresGrad_()"
+	}
+	return make
+}
+
+// value makes it.
+func (r recipe) value() *torch.Tensor {
+	var options []torch.Option
+	if r.dtype != ops.Float32 && r.kind != "Complex" {
+		options = append(options, kw.Dtype(r.dtype))
+	}
+	if r.device != ops.CPU && r.device != "" {
+		options = append(options, kw.Device(r.device))
+	}
+	shape := ints(r.shape)
+	args := []any{shape}
+	for _, o := range options {
+		args = append(args, o)
+	}
+	var x *torch.Tensor
+	switch r.kind {
+	case "Complex":
+		x = torch.Complex(torch.Randn(args...), torch.Randn(args...))
+	case "Rand":
+		x = torch.Rand(args...)
+	case "Randn":
+		x = torch.Randn(args...)
+	case "Randint":
+		x = torch.Randint(int(r.low), int(r.high), shape, options...)
+	default:
+		x = torch.Zeros(args...)
+	}
+	if r.scale != 0 {
+		x = x.Mul(r.scale)
+	}
+	if r.view != nil {
+		x = x.AsStrided(ints(r.view), ints(r.strides))
+	}
+	if r.grad {
+		x = x.Detach().RequiresGrad_()
+	}
+	return x
+}
+
+func ints(list []int64) []int {
+	out := make([]int, len(list))
+	for i, n := range list {
+		out[i] = int(n)
+	}
+	return out
 }
 
 // fanIn is how many numbers of a weight a number of the result is made of.

@@ -37,11 +37,15 @@ func Write(dir string, r *explain.Report, c *explain.Compile, seed int64) (path 
 			return "", err
 		}
 	}
+	return filepath.Join(dir, name), writeFolder(dir, name, program)
+}
+
+// writeFolder makes a folder with one file.
+func writeFolder(dir, name, text string) error {
 	if err := os.Mkdir(dir, 0o755); err != nil {
-		return "", err
+		return err
 	}
-	path = filepath.Join(dir, name)
-	return path, os.WriteFile(path, []byte(program), 0o644)
+	return os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644)
 }
 
 // runnable is the program that PyTorch has written for a graph.
