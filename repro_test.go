@@ -176,7 +176,8 @@ func TestDebugFolder(t *testing.T) {
 			}
 		}
 		again := tcdbgRun{bin: bin, state: t.TempDir(), dir: dir}
-		if out, code := again.output("run", "--plain", "fx_graph_runnable.go"); code != 0 || !strings.Contains(out, "value 0 is equal") {
+		out, code := again.output("run", "--plain", "fx_graph_runnable.go")
+		if code != 0 || !strings.Contains(out, "value 0 is equal") {
 			t.Errorf("%s: exit %d\n%s", filepath.Base(dir), code, out)
 		}
 	}

@@ -194,7 +194,8 @@ func (r recipe) text() string {
 		options = append(options, fmt.Sprintf("kw.Device(%q)", string(r.device)))
 	}
 	call := func(name string, args ...string) string {
-		return "torch." + name + "(" + strings.Join(slices.DeleteFunc(append(args, options...), func(s string) bool { return s == "" }), ", ") + ")"
+		args = slices.DeleteFunc(append(args, options...), func(s string) bool { return s == "" })
+		return "torch." + name + "(" + strings.Join(args, ", ") + ")"
 	}
 	make := ""
 	switch r.kind {

@@ -6,6 +6,7 @@ package reproducer
 
 import (
 	"fmt"
+	"go/format"
 	"regexp"
 	"slices"
 	"strings"
@@ -253,7 +254,11 @@ func (p *Program) Text() (string, error) {
 		}
 	}
 	body := code + t.broken() + t.makers() + t.run() + t.tail()
-	return t.head(body) + body, nil
+	out, err := format.Source([]byte(t.head(body) + body))
+	if err != nil {
+		return "", fmt.Errorf("the graph is no Go program: %w", err)
+	}
+	return string(out), nil
 }
 
 func resultType(a ops.Arg) string {

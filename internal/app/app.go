@@ -66,7 +66,7 @@ func Main(p Process) int {
 	if len(p.Args) == 1 && p.Args[0] == lowering.Command {
 		return lowering.ChildMain(p.Stdin, p.Stdout)
 	}
-	if len(p.Args) == 1 && p.Args[0] == partCommand {
+	if len(p.Args) == 2 && p.Args[0] == partCommand {
 		return partMain(p)
 	}
 	s := &session{Process: p}

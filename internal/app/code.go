@@ -147,7 +147,14 @@ func minifyRepro(s *session, r *explain.Report, c *explain.Compile, f reproFlags
 	defer stop()
 	o := repro.Options{Dir: dir, Seed: f.seed, Check: f.check, MaxTime: f.maxTime}
 	say := func(line string) { fmt.Fprintln(s.Stderr, "tcdbg: "+shown(line)) }
-	m, note, err := repro.Minify(ctx, repro.Command{Self: self, Part: partCommand}, c, o, say)
+	m, note, err := repro.Minify(ctx, repro.Command{
+		Self: self, Part: partCommand, NewPage: newFaultPage, Fault: func(path string) string {
+			if f := readFault(path); f != nil {
+				return repro.KernelFault(signalName(f.Signal), f.Kernel)
+			}
+			return ""
+		},
+	}, c, o, say)
 	if err != nil {
 		return "", err
 	}
@@ -160,7 +167,7 @@ func minifyRepro(s *session, r *explain.Report, c *explain.Compile, f reproFlags
 
 // partMain is the process in which parts of a graph are tried.
 func partMain(p Process) int {
-	bc := backends.Config{Stderr: io.Discard, Faults: p.Faults}
+	bc := backends.Config{FaultPage: p.Args[1], Stderr: io.Discard, Faults: p.Faults}
 	if self, err := os.Executable(); err == nil {
 		bc.Guard = []string{self, guardCommand}
 	}

@@ -122,8 +122,8 @@ func (m *minifier) shows(keep, outs []string) bool {
 func (m *minifier) keeps(keep []string) bool { return m.shows(keep, Outputs(m.g, keep)) }
 
 func (m *minifier) told() {
-	n := len(m.out.Keep)
-	m.say(fmt.Sprintf("%d of %d operators show it (%d tries, %s)", n, m.out.Of, m.out.Tries, time.Since(m.begun).Round(100*time.Millisecond)))
+	took := time.Since(m.begun).Round(100 * time.Millisecond)
+	m.say(fmt.Sprintf("%d of %d operators show it (%d tries, %s)", len(m.out.Keep), m.out.Of, m.out.Tries, took))
 }
 
 // truncate looks by halves for the shortest beginning that shows the fault.

@@ -42,17 +42,26 @@ func faults() map[string]*inductor.Faults {
 				panic("planted: no code for tanh")
 			}
 		}},
+		"gradient": {Loops: func(p *ir.Program) {
+			for _, v := range steps(p, ir.Sub) {
+				if strings.HasSuffix(p.Name, "_backward") {
+					v.Op = ir.Add
+				}
+			}
+		}},
 		"crash": {Code: func(c string) string {
 			return regexp.MustCompile(`\n(.*= tanh_f\w*\()`).ReplaceAllString(c, "\n*(volatile int *)8 = 1;\n$1")
 		}},
 	}
 }
 
-// tanhs are the steps of loops that compute a tanh.
-func tanhs(p *ir.Program) (out []*ir.Value) {
+func tanhs(p *ir.Program) []*ir.Value { return steps(p, ir.Tanh) }
+
+// steps are the steps of loops that compute op.
+func steps(p *ir.Program, op ir.Op) (out []*ir.Value) {
 	for _, n := range p.Nodes {
 		for i := range n.Body {
-			if n.Body[i].Op == ir.Tanh {
+			if n.Body[i].Op == op {
 				out = append(out, &n.Body[i])
 			}
 		}
@@ -133,5 +142,55 @@ func TestMinify(t *testing.T) {
 				t.Errorf("without the fault: exit %d\n%s", code, out)
 			}
 		})
+	}
+}
+
+// TestMinifyGradients: a fault of the backward graph alone is found with gradients, and the program has them.
+func TestMinifyGradients(t *testing.T) {
+	dir := t.TempDir()
+	program := `package main
+
+import (
+	"tcdbg/torch"
+	"tcdbg/torch/kw"
+)
+
+func f(x, w *torch.Tensor) *torch.Tensor {
+	parts := x.Matmul(w).Chunk(2, kw.Dim(1))
+	for range 4 {
+		parts[0] = parts[0].Exp().Add(1).Log().Mul(parts[1])
+	}
+	y := parts[0].Sigmoid()
+	return y.Cos().Add(y).Sum()
+}
+
+func main() {
+	torch.ManualSeed(1)
+	torch.Compile(f)(torch.Randn(4, 6), torch.Randn(6, 8, kw.RequiresGrad(true))).Backward()
+}
+`
+	if err := os.WriteFile(filepath.Join(dir, "model.go"), []byte(program), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, code := tcdbg(t, dir, "gradient", "run", "--plain", "model.go"); code != 0 {
+		t.Fatal(out)
+	}
+	out, code := tcdbg(t, dir, "gradient", "repro", "--minify", "-o", "small", "last", "0/0")
+	if code != 0 || !strings.Contains(out, "1 of 22 operators are left") || !strings.Contains(out, "accuracy: gradient of ") {
+		t.Fatalf("exit %d\n%s", code, out)
+	}
+	small := filepath.Join(dir, "small")
+	if out, code := tcdbg(t, small, "gradient", "run", "--plain", "model.go"); code != 1 || !strings.Contains(out, "value 1: ") {
+		t.Errorf("with the fault: exit %d\n%s", code, out)
+	}
+	if out, code := tcdbg(t, small, "", "run", "--plain", "model.go"); code != 0 {
+		t.Errorf("without the fault: exit %d\n%s", code, out)
+	}
+	refused, code := tcdbg(t, dir, "", "repro", "--minify", "-o", "none", "last", "0/0")
+	if code != app.ExitData || !strings.Contains(refused, "there is nothing to minify") {
+		t.Errorf("without a fault: exit %d\n%s", code, refused)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "none")); err == nil {
+		t.Error("a folder is left")
 	}
 }

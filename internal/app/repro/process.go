@@ -22,7 +22,10 @@ import (
 // Command is how the program's own file is started.
 type Command struct {
 	Self string // its path
-	Part string // the argument under which it is the process that tries parts
+	Part string // the argument under which it is the process that tries parts, before the file of its fault page
+	// NewPage makes that file, and Fault says what a kernel has written into it, "" for nothing.
+	NewPage func(path string) error
+	Fault   func(path string) string
 }
 
 // Options are what a minifier is asked for.
@@ -46,7 +49,11 @@ func Minify(ctx context.Context, run Command, c *explain.Compile, o Options, say
 	limited, stop := context.WithTimeout(ctx, o.MaxTime)
 	defer stop()
 	p := &process{run: run, task: Task{Name: c.Graph.Name, Text: s.Text, Known: s.Known, Seed: o.Seed}}
-	defer func() { p.end() }()
+	if p.scratch, err = os.MkdirTemp("", "tcdbg-repro-"); err != nil {
+		return nil, "", err
+	}
+	defer os.RemoveAll(p.scratch)
+	defer p.end()
 	trains := false
 	for _, in := range s.Known.Inputs {
 		trains = trains || in.Grad && !s.Known.NoGrad
@@ -108,14 +115,9 @@ func (p *process) write(ctx context.Context, m *Minified, s *Source, o Options) 
 
 // showsIn reports whether the program in a folder shows a fault of a kind when it is run.
 func (p *process) showsIn(ctx context.Context, dir, kind string) bool {
-	state, err := os.MkdirTemp("", "tcdbg-repro-")
-	if err != nil {
-		return false
-	}
-	defer os.RemoveAll(state)
 	cmd := exec.CommandContext(ctx, p.run.Self, "run", "--plain", "--logs", "graph_breaks", "model.go")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+state, "TORCH_COMPILE_DEBUG=0")
+	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+p.scratch, "TORCH_COMPILE_DEBUG=0")
 	cmd.WaitDelay = 5 * time.Second
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
@@ -126,7 +128,8 @@ func (p *process) showsIn(ctx context.Context, dir, kind string) bool {
 	return errors.As(err, &exit) && !differs && ctx.Err() == nil
 }
 
-// process is the one in which parts are tried; it is started when it is needed.
+// process is the one in which parts are tried; it is started when it is needed. Kernels write into a page
+// in its folder when they fault.
 type process struct {
 	run     Command
 	task    Task
@@ -134,7 +137,11 @@ type process struct {
 	in      io.WriteCloser
 	answers *json.Decoder
 	errs    *tail
+	scratch string // folder
 }
+
+// page is the file of the process's fault page.
+func (p *process) page() string { return filepath.Join(p.scratch, "fault") }
 
 // ask has a part tried, or written. A process that dies of it is a crash.
 func (p *process) ask(ctx context.Context, r request) Answer {
@@ -172,7 +179,10 @@ func (p *process) exchange(ctx context.Context, message any) (a Answer, died boo
 }
 
 func (p *process) start() error {
-	cmd := exec.Command(p.run.Self, p.run.Part)
+	if err := p.run.NewPage(p.page()); err != nil {
+		return err
+	}
+	cmd := exec.Command(p.run.Self, p.run.Part, p.page())
 	cmd.Env = append(os.Environ(), "GOTRACEBACK=single")
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -199,6 +209,9 @@ func (p *process) end() string {
 	p.in.Close()
 	err := p.cmd.Wait()
 	words := p.errs.words()
+	if fault := p.run.Fault(p.page()); fault != "" {
+		words = fault
+	}
 	ws, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	p.cmd = nil
 	switch {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"tcdbg/backends"
@@ -205,16 +206,19 @@ func described(g *graph.Graph, in []torch.Value) []logs.GraphInput {
 	return out
 }
 
+var digits = regexp.MustCompile(`[0-9]+`)
+
+// inKernel is what comes before the name of a kernel.
+const inKernel = " in kernel "
+
+// KernelFault is the text of a fault in a kernel.
+func KernelFault(signal, kernel string) string { return "kernel fault: " + signal + inKernel + kernel }
+
 // fingerprint is what two faults have in common where they are one: the first line without numbers.
 func fingerprint(a Answer) string {
 	if a.Fault == Accuracy {
 		return a.Fault // another output of another part differs
 	}
-	line := firstLine(a.Text)
-	return a.Fault + ": " + strings.Map(func(r rune) rune {
-		if '0' <= r && r <= '9' {
-			return '0'
-		}
-		return r
-	}, line)
+	line, _, _ := strings.Cut(firstLine(a.Text), inKernel) // whose name is that of its operators
+	return a.Fault + ": " + digits.ReplaceAllString(line, "0")
 }
