@@ -69,7 +69,7 @@ func (p *goPrinter) sizes(g *Graph, body string) {
 			return
 		}
 		done[s] = true
-		if regexp.MustCompile(`\b` + s.Name + `\b`).MatchString(body) {
+		if regexp.MustCompile(`\b` + regexp.QuoteMeta(s.Name) + `\b`).MatchString(body) {
 			fmt.Fprintf(&p.sb, "\t%s := %s\n", s.Name, value)
 		}
 	}
@@ -369,7 +369,8 @@ func camel(s string) string {
 func goName(s string) string {
 	switch s {
 	case "func", "type", "var", "range", "map", "select", "switch", "go", "chan", "const", "default", "defer", "interface",
-		"package", "struct", "case", "goto", "fallthrough", "torch", "kw", "F", "math":
+		"package", "struct", "case", "goto", "fallthrough", "torch", "kw", "F", "math",
+		"fmt", "os", "compiler":
 		return s + "_"
 	}
 	return s

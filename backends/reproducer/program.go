@@ -285,7 +285,7 @@ func resultType(a ops.Arg) string {
 func (t *text) head(body string) string {
 	var b strings.Builder
 	for _, line := range t.Doc {
-		b.WriteString(strings.TrimRight("// "+line, " ") + "\n")
+		b.WriteString(strings.TrimRight("// "+oneLine(line), " ") + "\n")
 	}
 	b.WriteString("package main\n\nimport (\n")
 	std := []string{"fmt", "math", "os"}
@@ -310,6 +310,16 @@ func (t *text) head(body string) string {
 	}
 	b.WriteString(")\n\n")
 	return b.String()
+}
+
+// oneLine keeps a text, of which a trace may have parts, within its comment.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' {
+			return ' '
+		}
+		return r
+	}, s)
 }
 
 // signature are parameters, by name, and results.
@@ -378,7 +388,7 @@ func (t *text) makers() string {
 	for i, in := range t.Inputs {
 		fmt.Fprintf(&b, "\tin%d := %s", i, in.Make)
 		if in.Note != "" {
-			b.WriteString(" // " + in.Note)
+			b.WriteString(" // " + oneLine(in.Note))
 		}
 		b.WriteString("\n")
 	}

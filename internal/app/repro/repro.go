@@ -7,6 +7,7 @@ package repro
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -82,6 +83,9 @@ func Read(c *explain.Compile) (*Source, error) {
 	return s, nil
 }
 
+// graphName is what names of captured graphs look like, which become names of functions.
+var graphName = regexp.MustCompile(`^_*compiled_fn_[0-9a-z_]*$`)
+
 // Parse reads the text of a graph, with what is known besides.
 func Parse(name, text string, known logs.GraphInputs) (g *graph.Graph, err error) {
 	defer func() {
@@ -89,6 +93,9 @@ func Parse(name, text string, known logs.GraphInputs) (g *graph.Graph, err error
 			g, err = nil, fmt.Errorf("%v", v)
 		}
 	}()
+	if !graphName.MatchString(name) {
+		name = "__compiled_fn"
+	}
 	if g, err = graph.ParseSized(name, text, known.Hints); err != nil {
 		return nil, err
 	}
@@ -100,12 +107,17 @@ func Parse(name, text string, known logs.GraphInputs) (g *graph.Graph, err error
 }
 
 // Program is the program that compiles the graph of s.
-func (s *Source) Program(seed int64) (*reproducer.Program, error) {
+func (s *Source) Program(seed int64) (p *reproducer.Program, err error) {
+	defer func() {
+		if v := recover(); v != nil { // what no graph has that was captured
+			p, err = nil, fmt.Errorf("graph %s cannot be written as a program: %v", s.Compile.ID.CompileID, v)
+		}
+	}()
 	inputs, err := reproducer.Random(s.Graph, s.Known.Inputs)
 	if err != nil {
 		return nil, err
 	}
-	p := &reproducer.Program{Graph: s.Graph, Inputs: inputs, Seed: seed, Options: reproducer.Options(s.Known)}
+	p = &reproducer.Program{Graph: s.Graph, Inputs: inputs, Seed: seed, Options: reproducer.Options(s.Known)}
 	p.NoGrad = s.Known.NoGrad || s.Known.Untaped || ungraded(s.Graph)
 	if reproducer.NumbersVary(s.Graph) {
 		p.Options = append(p.Options, "kw.Dynamic(true)")
