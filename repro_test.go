@@ -204,7 +204,8 @@ import (
 )
 
 func main() {
-	torch.Compile(func(x *torch.Tensor) *torch.Tensor { return x.Exp() }, kw.Options(map[string]any{"trace.enabled": true}))(torch.Randn(3))
+	f := func(x *torch.Tensor) *torch.Tensor { return x.Exp() }
+	torch.Compile(f, kw.Options(map[string]any{"trace.enabled": true}))(torch.Randn(3))
 }
 `
 	if err := os.WriteFile(filepath.Join(dir, "model.go"), []byte(program), 0o600); err != nil {
@@ -212,7 +213,7 @@ func main() {
 	}
 	r := tcdbgRun{bin: bin, state: t.TempDir(), dir: dir, env: []string{"TORCH_COMPILE_DEBUG=", "TORCH_COMPILE_DEBUG_DIR="}}
 	out, code := r.output("run", "--plain", "model.go")
-	files, _ := filepath.Glob(filepath.Join(dir, "torch_compile_debug", "run_*", "torchinductor", "model__0_inference_0.0", "output_code.c"))
+	files, _ := filepath.Glob(filepath.Join(dir, "torch_compile_debug/run_*/torchinductor/model__0_inference_0.0/output_code.c"))
 	if code != 0 || len(files) != 1 {
 		t.Fatal(code, files, out)
 	}

@@ -71,8 +71,9 @@ alone, runs it compiled and eagerly, prints where the results differ and then
 exits with 1. GRAPH is its id, as the screens show it: 0/0.
 
 Of a Go program it is model.go, which tcdbg run and (after tcdbg init) go run
-run. Inputs have the recorded shapes, strides, types and devices, want gradients
-where they did, and have random values, whole numbers in the recorded range.
+run. Inputs have the recorded shapes, strides, dtypes and devices, require
+gradients where they did, and have random values, whole numbers in the recorded
+range.
 Of PyTorch it is repro.py: the program that PyTorch put into the trace.
 
 --minify writes the smallest part of a Go program's graph that still shows its

@@ -23,11 +23,15 @@ func FuzzProgram(f *testing.F) {
 		}
 		f.Add(string(text), "x", "bar", "inductor", int64(3))
 	}
-	const head = "class GraphModule(torch.nn.Module):\n    def forward(self, L_x_: \"f32[s0, 4][4, 1]cpu\"):\n        l_x_ = L_x_\n"
-	f.Add(head+"        a: \"f32[s0, 4][4, 1]cpu\" = l_x_.exp();  l_x_ = None\n        return (a,)\n", "L['x']", "bar\nfunc init() { os.Exit(3) }", "eager", int64(7))
-	f.Add(head+"        b = torch.to(l_x_, dtype = torch.float16)\n        return (b, s0, None, True)\n", "x\n*/", "//", "\"); os.Exit(1); (\"", int64(-1))
-	f.Add(head+"        c = torch.zeros([9999999999, 99999999999], device = device(type='a\"b'))\n        return (c,)\n", "", "", "", int64(1<<62))
-	f.Add("    def forward(self, os: \"i64[2][1]cpu\", func: \"f32[][]cpu\"):\n        fmt = os + func\n        return (fmt,)\n", "os", "F", "custom", int64(0))
+	const head = "class GraphModule(torch.nn.Module):\n    def forward(self, L_x_: \"f32[s0, 4][4, 1]cpu\"):\n        l_x_ = L_x_\n        "
+	f.Add(head+"a: \"f32[s0, 4][4, 1]cpu\" = l_x_.exp();  l_x_ = None\n        return (a,)\n",
+		"L['x']", "bar\nfunc init() { os.Exit(3) }", "eager", int64(7))
+	f.Add(head+"b = torch.to(l_x_, dtype = torch.float16)\n        return (b, s0, None, True)\n",
+		"x\n*/", "//", "\"); os.Exit(1); (\"", int64(-1))
+	f.Add(head+"c = torch.zeros([9999999999, 99999999999], device = device(type='a\"b'))\n        return (c,)\n",
+		"", "", "", int64(1<<62))
+	f.Add("    def forward(self, os: \"i64[2][1]cpu\", func: \"f32[][]cpu\"):\n        fmt = os + func\n        return (fmt,)\n",
+		"os", "F", "custom", int64(0))
 	f.Fuzz(func(t *testing.T, text, source, name, backend string, number int64) {
 		known := logs.GraphInputs{
 			Backend: backend, Mode: name, Hints: map[string]int64{"s0": number}, Options: map[string]any{source: name, "n": number},

@@ -25,12 +25,24 @@ type Minified struct {
 
 // String is the result as a line.
 func (m *Minified) String() string {
-	s := fmt.Sprintf("%d of %d operators are left after %d tries in %s: %s: %s", len(m.Keep), m.Of, m.Tries,
-		m.Took.Round(100*time.Millisecond), m.Fault, firstLine(m.Text))
+	verb := "are"
+	if len(m.Keep) == 1 {
+		verb = "is"
+	}
+	took := m.Took.Round(100 * time.Millisecond)
+	s := fmt.Sprintf("%d of %d operators %s left after %s in %s: ", len(m.Keep), m.Of, verb, tries(m.Tries), took)
+	s += m.Fault + ": " + firstLine(m.Text)
 	if !m.Complete {
 		s += "; the search was ended before its end"
 	}
 	return s
+}
+
+func tries(n int) string {
+	if n == 1 {
+		return "1 try"
+	}
+	return fmt.Sprintf("%d tries", n)
 }
 
 // minifier is one search.
@@ -123,7 +135,11 @@ func (m *minifier) keeps(keep []string) bool { return m.shows(keep, Outputs(m.g,
 
 func (m *minifier) told() {
 	took := time.Since(m.begun).Round(100 * time.Millisecond)
-	m.say(fmt.Sprintf("%d of %d operators show it (%d tries, %s)", len(m.out.Keep), m.out.Of, m.out.Tries, took))
+	verb := "show"
+	if len(m.out.Keep) == 1 {
+		verb = "shows"
+	}
+	m.say(fmt.Sprintf("%d of %d operators %s it (%s, %s)", len(m.out.Keep), m.out.Of, verb, tries(m.out.Tries), took))
 }
 
 // truncate looks by halves for the shortest beginning that shows the fault.
