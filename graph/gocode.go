@@ -116,15 +116,20 @@ var spellings = sync.OnceValue(func() map[callee]spelling {
 // spelled is how n is called: as a function where it was recorded so, but for the operators that
 // have a sign, which Go has methods for.
 func (p *goPrinter) spelled(n *Node) (spelling, bool) {
+	op := n.Op
+	if ops.ByKeyword(n.OpRow()) {
+		op = ops.Functional(op)
+	}
 	if pos, _ := callArgs(n); len(pos) > 0 && n.OpRow().Params()[0].Type == "Operand" && !isTensorNode(pos[0]) {
-		return spelling{}, false // 1 - x is no method in Go
+		sp, ok := p.spell[callee{op, false}] // 1 - x is no method in Go
+		return sp, ok
 	}
 	_, _, sign := infixOf(n)
 	method := n.Kind == CallMethod || sign || n.graph.Aten
-	if sp, ok := p.spell[callee{n.Op, method}]; ok {
+	if sp, ok := p.spell[callee{op, method}]; ok {
 		return sp, true
 	}
-	sp, ok := p.spell[callee{n.Op, !method}]
+	sp, ok := p.spell[callee{op, !method}]
 	return sp, ok
 }
 
@@ -223,9 +228,14 @@ func (p *goPrinter) left(n *Node) string {
 
 func (p *goPrinter) call(n *Node) string {
 	sp, ok := p.spelled(n)
-	row := n.OpRow()
+	row, bound := n.OpRow(), n.Args
 	if !ok {
-		return fmt.Sprintf("torch.Op(%q, %s)", rowName(row), goArgs(n.Args))
+		return fmt.Sprintf("torch.Op(%q, %s)", rowName(row), goArgs(bound))
+	}
+	if ops.ByKeyword(row) {
+		bound = slices.Clone(ops.PureArgs(row, bound))
+		row = ops.Get(ops.Functional(n.Op))
+		bound[len(bound)-1] = true // inplace
 	}
 	byPos := map[int]bool{}
 	var args []string
@@ -234,23 +244,23 @@ func (p *goPrinter) call(n *Node) string {
 	}
 	for _, i := range sp.Params {
 		byPos[i] = true
-		args = append(args, goArg(n.Args[i]))
+		args = append(args, goArg(bound[i]))
 	}
 	if sp.Variadic == torch.VariadicInts || sp.Variadic == torch.VariadicMixed || sp.Variadic == torch.VariadicTensors {
 		byPos[sp.VariadicArg] = true
-		if s := goSpread(n.Args[sp.VariadicArg]); s != "" {
+		if s := goSpread(bound[sp.VariadicArg]); s != "" {
 			args = append(args, s)
 		}
 	}
 	for i, par := range row.Params() {
-		if byPos[i] || (par.HasDef && argText(par.Default) == argText(n.Args[i])) {
+		if byPos[i] || (par.HasDef && argText(par.Default) == argText(bound[i])) {
 			continue
 		}
-		args = append(args, "kw."+camel(par.Name)+"("+goArg(n.Args[i])+")")
+		args = append(args, "kw."+camel(par.Name)+"("+goArg(bound[i])+")")
 	}
 	text := sp.name + "(" + strings.Join(args, ", ") + ")"
 	if sp.Method {
-		return goArg(n.Args[0]) + "." + text
+		return goArg(bound[0]) + "." + text
 	}
 	return text
 }

@@ -74,7 +74,8 @@ Of a Go program it is model.go, which tcdbg run and (after tcdbg init) go run
 run. Inputs have the recorded shapes, strides, dtypes and devices, require
 gradients where they did, and have random values, whole numbers in the recorded
 range.
-Of PyTorch it is repro.py: the program that PyTorch put into the trace.
+Of PyTorch it is repro.py: the program that PyTorch put into the trace; of the
+backward graph repro_2.py.
 
 --minify writes the smallest part of a Go program's graph that still shows its
 fault: it cuts off the end, takes operators out, whose values become inputs, and
@@ -115,11 +116,11 @@ func writeRepro(s *session, r *explain.Report, f reproFlags, id string) error {
 	if dir == "" {
 		dir = repro.Folder(c)
 	}
-	var path string
+	var paths []string
 	if f.minify {
-		path, err = minifyRepro(s, r, c, f, dir)
+		paths, err = minifyRepro(s, r, c, f, dir)
 	} else {
-		path, err = repro.Write(dir, r, c, f.seed)
+		paths, err = repro.Write(dir, r, c, f.seed)
 	}
 	var pe *fs.PathError
 	switch {
@@ -128,21 +129,25 @@ func writeRepro(s *session, r *explain.Report, f reproFlags, id string) error {
 	case err != nil:
 		return failf(ExitData, "%s", shown(err.Error()))
 	}
-	_, err = fmt.Fprintln(s.Stdout, path)
-	return err
+	for _, path := range paths {
+		if _, err := fmt.Fprintln(s.Stdout, shown(path)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // minifyRepro writes the smallest part of a graph that shows its fault.
-func minifyRepro(s *session, r *explain.Report, c *explain.Compile, f reproFlags, dir string) (string, error) {
+func minifyRepro(s *session, r *explain.Report, c *explain.Compile, f reproFlags, dir string) ([]string, error) {
 	switch {
 	case !r.OfGo():
-		return "", errors.New("--minify is for graphs of Go programs; PyTorch's program has a minifier: python repro.py minify")
+		return nil, errors.New("--minify is for graphs of Go programs; PyTorch's program has a minifier: python repro.py minify")
 	case f.check != "" && !slices.Contains(repro.Kinds(), f.check):
-		return "", fmt.Errorf("--check: there is no %q; there are %s", f.check, strings.Join(repro.Kinds(), ", "))
+		return nil, fmt.Errorf("--check: there is no %q; there are %s", f.check, strings.Join(repro.Kinds(), ", "))
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
@@ -157,13 +162,13 @@ func minifyRepro(s *session, r *explain.Report, c *explain.Compile, f reproFlags
 		},
 	}, c, o, say)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	say(m.String())
 	if note != "" {
 		say(note)
 	}
-	return repro.Path(dir), nil
+	return []string{repro.Path(dir)}, nil
 }
 
 // partMain is the process in which parts of a graph are tried.

@@ -29,6 +29,10 @@ func lists(x *torch.Tensor) *torch.Tensor {
 	return torch.Relu(parts[0]).Mul(parts[2]).Sub(1).Add(torch.Cos(x.Select(1, 0)).Unsqueeze(1))
 }
 
+func written(x *torch.Tensor) *torch.Tensor {
+	return torch.Sub(1.0, F.Hardswish(x.Add(1), kw.Inplace(true)).Exp())
+}
+
 func looked(table, at *torch.Tensor, scale int) *torch.Tensor {
 	return F.Embedding(at, table).Mul(scale)
 }
@@ -52,6 +56,7 @@ func main() {
 	torch.Compile(broken)(torch.Randn(10), torch.Randn(10))
 	torch.Compile(printed)(torch.Randn(4))
 	torch.Compile(lists)(torch.Randn(6, 4).T())
+	torch.Compile(written)(torch.Randn(5))
 	table := torch.Randn(7, 3, kw.RequiresGrad(true))
 	torch.Compile(looked)(table, torch.NewTensor([]int{6, 2, 5}), 3)
 	x := torch.Randn(6, 4)
