@@ -15,7 +15,9 @@ import (
 // TestProgramsOfPyTorch: of a trace of PyTorch's the programs in it are written, and where there are none
 // it is said how to have them.
 func TestProgramsOfPyTorch(t *testing.T) {
-	stage := func(name, text string) explain.Stage { return explain.Stage{Name: name, Load: func() string { return text }} }
+	stage := func(name, text string) explain.Stage {
+		return explain.Stage{Name: name, Load: func() string { return text }}
+	}
 	g := &explain.Graph{Stages: []explain.Stage{
 		stage("dynamo", "def forward(self):"), stage("runnable", "import torch\n"), stage("runnable", "import os\n"),
 	}}
