@@ -189,6 +189,26 @@ func TestDebugFolder(t *testing.T) {
 	}
 }
 
+// TestDebugFolderOfControlFlow: the bodies of control flow are compiled while the graph that holds them is,
+// and each has its own files.
+func TestDebugFolderOfControlFlow(t *testing.T) {
+	bin, err := buildBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	r := tcdbgRun{bin: bin, state: t.TempDir(), env: []string{"TORCH_COMPILE_DEBUG=1", "TORCH_COMPILE_DEBUG_DIR=" + root}}
+	if out, code := r.output("run", "--plain", "fixtures/condgraph/model.go"); code != 0 {
+		t.Fatal(out)
+	}
+	folders, _ := filepath.Glob(filepath.Join(root, "torch_compile_debug/run_*/torchinductor/model__*"))
+	codes, _ := filepath.Glob(filepath.Join(root, "torch_compile_debug/run_*/torchinductor/model__*/output_code.c"))
+	loops, _ := filepath.Glob(filepath.Join(root, "torch_compile_debug/run_*/torchinductor/model__*/ir_post_fusion.txt"))
+	if len(folders) < 8 || len(codes) != len(folders) || len(loops) != len(folders) {
+		t.Errorf("%d folders, %d with code, %d with loops", len(folders), len(codes), len(loops))
+	}
+}
+
 // TestTraceEnabled: the option trace.enabled asks for the folder of a run, too.
 func TestTraceEnabled(t *testing.T) {
 	bin, err := buildBinary()

@@ -197,7 +197,7 @@ func (r recipe) text() string {
 		args = slices.DeleteFunc(append(args, options...), func(s string) bool { return s == "" })
 		return "torch." + name + "(" + strings.Join(args, ", ") + ")"
 	}
-	make := ""
+	var make string
 	switch r.kind {
 	case "Complex":
 		make = "torch.Complex(" + call("Randn", list(r.shape)) + ", " + call("Randn", list(r.shape)) + ")"

@@ -97,8 +97,9 @@ type compile struct {
 	known    logs.GraphInputs
 	readable map[string]string // by role: forward, backward, inference
 	aot      *logs.Renderer
-	lowered  string // loops before the schedule
-	last     *compiledGraph
+	// By the name of the graph: loops before the schedule, and the folders.
+	lowered map[string]string
+	graphs  map[string]*compiledGraph
 }
 
 // add takes one record.

@@ -31,7 +31,7 @@ var roles = []string{"forward", "backward", "inference"}
 func (w *writer) compiled(id logs.CompileID, r *logs.Record, out logs.Out) error {
 	c := w.compiles[id]
 	if c == nil {
-		c = &compile{number: -1, readable: map[string]string{}}
+		c = &compile{number: -1, readable: map[string]string{}, lowered: map[string]string{}, graphs: map[string]*compiledGraph{}}
 		w.compiles[id] = c
 	}
 	switch name := r.Content(); name {
@@ -54,64 +54,70 @@ func (w *writer) compiled(id logs.CompileID, r *logs.Record, out logs.Out) error
 		}
 	case "tcdbg_provenance":
 		if v, ok := decoded[logs.Provenance](r); ok {
-			return c.last.mappings(v)
+			return c.graphs[v.Graph].mappings(v)
 		}
 	case "inductor_output_code":
-		return c.last.file("output_code.c", string(out.Payload))
+		name := strings.TrimSuffix(logs.JSONString(r.Field("filename")), ".c")
+		return c.graphs[strings.TrimPrefix(name, "tc_entry_")].file("output_code.c", string(out.Payload))
 	case "tcdbg_triton_code":
 		if v, ok := decoded[logs.TargetCode](r); ok && v.Ext == ".py" {
-			return c.last.file("output_code.py", v.Text)
+			return c.graphs[v.Graph].file("output_code.py", v.Text)
 		}
 	}
 	return nil
 }
 
-// pass keeps the loops as passes leave them.
+// pass keeps the loops as passes leave them. Bodies of control flow are compiled while the graph that holds
+// them is: what tells them apart is the name in the first line of the loops.
 func (c *compile) pass(v logs.PassStep) error {
-	switch {
-	case v.Pass != "fuse":
-		c.lowered = v.After
-		return nil
-	case c.last == nil:
+	if v.Pass != "fuse" {
+		c.lowered[programName(v.After)] = v.After
 		return nil
 	}
-	err := c.last.file("ir_pre_fusion.txt", v.Before)
-	if err == nil {
-		err = c.last.file("ir_post_fusion.txt", v.After)
+	g := c.graphs[programName(v.Before)]
+	if g == nil {
+		return nil
 	}
-	c.last.fused = true
-	return err
+	g.fused = true
+	if err := g.file("ir_pre_fusion.txt", v.Before); err != nil {
+		return err
+	}
+	return g.file("ir_post_fusion.txt", v.After)
+}
+
+// programName is the name of a program of loops.
+func programName(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return strings.TrimPrefix(line, "program ")
 }
 
 // scheduled opens the folder of a graph that is lowered.
 func (w *writer) scheduled(c *compile, v logs.Schedule) error {
-	if err := c.last.unfused(); err != nil {
-		return err
-	}
 	role := "inference"
 	for _, name := range roles {
 		if strings.HasSuffix(v.Graph, "_"+name) {
 			role = name
 		}
 	}
-	c.last = &compiledGraph{
+	g := &compiledGraph{
 		dir: filepath.Join(w.dir, "torchinductor", fmt.Sprintf("model__%d_%s_%d.%d", max(c.number, 0), role, w.graphs, w.graphs)),
-		pre: c.lowered,
+		pre: c.lowered[v.Graph],
 	}
+	c.graphs[v.Graph] = g
 	w.graphs++
-	if err := os.Mkdir(c.last.dir, 0o755); err != nil {
+	if err := os.Mkdir(g.dir, 0o755); err != nil {
 		return err
 	}
 	readable := c.readable[role]
 	if readable == "" {
 		readable = v.Code
 	}
-	err := c.last.file("fx_graph_readable.py", readable)
+	err := g.file("fx_graph_readable.py", readable)
 	if err == nil {
-		err = c.last.file("fx_graph_transformed.py", v.Code)
+		err = g.file("fx_graph_transformed.py", v.Code)
 	}
 	if err == nil {
-		err = c.last.runnable(v.Graph, role, readable, v.Hints, c.known)
+		err = g.runnable(v.Graph, role, readable, v.Hints, c.known)
 	}
 	return err
 }

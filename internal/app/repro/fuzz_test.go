@@ -79,11 +79,11 @@ func harmless(t *testing.T, program string) {
 	}
 	ast.Inspect(file, func(n ast.Node) bool {
 		sel, ok := n.(*ast.SelectorExpr)
-		if x, isName := ast.Node(nil), false; ok {
-			x, isName = sel.X, true
-			if id, plain := x.(*ast.Ident); isName && plain && id.Name == "os" && sel.Sel.Name != "Exit" && sel.Sel.Name != "Args" {
-				t.Errorf("it uses os.%s", sel.Sel.Name)
-			}
+		if !ok {
+			return true
+		}
+		if id, plain := sel.X.(*ast.Ident); plain && id.Name == "os" && sel.Sel.Name != "Exit" && sel.Sel.Name != "Args" {
+			t.Errorf("it uses os.%s", sel.Sel.Name)
 		}
 		return true
 	})

@@ -52,7 +52,7 @@ func Minify(ctx context.Context, run Command, c *explain.Compile, o Options, say
 	if p.scratch, err = os.MkdirTemp("", "tcdbg-repro-"); err != nil {
 		return nil, "", err
 	}
-	defer os.RemoveAll(p.scratch)
+	defer func() { _ = os.RemoveAll(p.scratch) }()
 	defer p.end()
 	trains := false
 	for _, in := range s.Known.Inputs {
