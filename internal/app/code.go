@@ -89,7 +89,12 @@ process of its own. Faults are
 --check names one; without it any of them is looked for.`,
 		Example: "  tcdbg repro last 0/0\n  tcdbg repro -o broken /tmp/trace_dir 3/1\n  tcdbg repro --minify --check accuracy last 0/0",
 		Args:    cobra.MatchAll(atLeast(1, "a trace, or last"), cobra.MaximumNArgs(2)),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
+			for _, name := range []string{"check", "max-time"} {
+				if c.Flags().Changed(name) && !f.minify {
+					return failf(ExitUsage, "--%s goes with --minify", name)
+				}
+			}
 			r, done, err := s.foldTrace(args[:1])
 			if err != nil {
 				return err

@@ -186,6 +186,9 @@ func main() {
 	if out, code := tcdbg(t, small, "", "run", "--plain", "model.go"); code != 0 {
 		t.Errorf("without the fault: exit %d\n%s", code, out)
 	}
+	if out, code := tcdbg(t, dir, "", "repro", "--check", "crash", "last", "0/0"); code != app.ExitUsage {
+		t.Errorf("--check alone: exit %d\n%s", code, out)
+	}
 	refused, code := tcdbg(t, dir, "", "repro", "--minify", "-o", "none", "last", "0/0")
 	if code != app.ExitData || !strings.Contains(refused, "there is nothing to minify") {
 		t.Errorf("without a fault: exit %d\n%s", code, refused)
