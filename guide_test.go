@@ -55,11 +55,11 @@ func TestGuide(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, command := range test.Some(t, 1, commands) {
-		state := "XDG_STATE_HOME=" + t.TempDir()
+		state, debug := "XDG_STATE_HOME="+t.TempDir(), "TORCH_COMPILE_DEBUG_DIR="+t.TempDir()
 		var out []byte
 		for part := range strings.SplitSeq(command, " && tcdbg ") {
 			cmd := exec.Command(bin, strings.Fields(part)...)
-			cmd.Env = append(os.Environ(), state)
+			cmd.Env = append(os.Environ(), state, debug)
 			said, _ := cmd.CombinedOutput() // some rows are about errors
 			out = append(out, said...)
 		}

@@ -58,6 +58,7 @@ func TestHostileFiles(t *testing.T) {
 				{"replay", path},
 				{"code", path},
 				{"lower", "--all", path},
+				{"repro", "-o", filepath.Join(t.TempDir(), "repro"), path, "0/0"},
 				{"check", "--annotate", "github", "--max-breaks", "0", path},
 				{"check", "--baseline", path, good},
 				{"diff", "--json", good, path},

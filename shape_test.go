@@ -222,7 +222,6 @@ var positional = map[string]string{
 	"graph.flowParts":            "control flow is no operator",
 	"graph.otherText":            "a getitem is no operator",
 	"graph/fxtext.readArguments": "the receiver of a method in a text, whatever its name",
-	"graph.call":                 "the receiver of a method, whatever its name",
 }
 
 // TestShapeOfArguments wants code about operators to read arguments by their names.

@@ -353,6 +353,8 @@ type Graph struct {
 	Next   *Graph            // graph after the break that ended this one
 	// LoadNodes reads and parses the captured graph's text; nil: not recorded.
 	LoadNodes func() []GraphNode
+	// LoadInputs reads what it was compiled with, where our own engine recorded that; else nil.
+	LoadInputs func() logs.GraphInputs
 }
 
 // Nodes parses the captured graph.

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"slices"
 
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
@@ -182,6 +183,32 @@ func (n *Node) Statistics() []*Node {
 	for _, i := range ops.Mutated(row, n.Args) {
 		if m, ok := n.Args[i].(*Node); ok {
 			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// Sized are arguments with the values that symbols have in a call.
+func Sized(args []ops.Arg, values map[*sym.Symbol]int64) []ops.Arg {
+	fix := func(x sym.Int) sym.Int {
+		return sym.Const(x.Eval(func(s *sym.Symbol) int64 {
+			if v, ok := s.Fixed(); ok {
+				return v
+			}
+			return values[s]
+		}))
+	}
+	out := slices.Clone(args)
+	for i, a := range out {
+		switch a := a.(type) {
+		case sym.Int:
+			out[i] = fix(a)
+		case []sym.Int:
+			list := make([]sym.Int, len(a))
+			for k, x := range a {
+				list[k] = fix(x)
+			}
+			out[i] = list
 		}
 	}
 	return out

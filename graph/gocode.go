@@ -3,6 +3,7 @@ package graph
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -31,16 +32,59 @@ func (g *Graph) GoCode() string {
 		fmt.Fprintf(&p.sb, " (%s)", strings.Join(results, ", "))
 	}
 	p.sb.WriteString(" {\n")
+	body := &goPrinter{spell: p.spell, ungraded: partlyUngraded(g)}
 	for n := g.first; n != nil; n = n.next {
-		p.node(n)
+		body.node(n)
 	}
-	p.sb.WriteString("}\n")
+	text := body.sb.String()
+	p.sizes(g, text)
+	p.sb.WriteString(text + "}\n")
 	return p.sb.String()
 }
 
 type goPrinter struct {
-	sb    strings.Builder
-	spell map[ops.ID]spelling
+	sb       strings.Builder
+	spell    map[callee]spelling
+	ungraded bool // calls under torch.NoGrad are written so
+}
+
+// partlyUngraded reports whether some calls are made under torch.NoGrad and others are not: where all
+// are, who calls the function is.
+func partlyUngraded(g *Graph) bool {
+	some, all := false, true
+	for n := g.first; n != nil; n = n.next {
+		if n.Op != ops.None {
+			some, all = some || n.NoGrad, all && n.NoGrad
+		}
+	}
+	return some && !all
+}
+
+// sizes declares the symbols that the text of the body uses: each is a size of an input.
+func (p *goPrinter) sizes(g *Graph, body string) {
+	done := map[*sym.Symbol]bool{}
+	declare := func(x sym.Int, value string) {
+		s, bare := x.AsSymbol()
+		if !bare || done[s] {
+			return
+		}
+		done[s] = true
+		if regexp.MustCompile(`\b` + regexp.QuoteMeta(s.Name) + `\b`).MatchString(body) {
+			fmt.Fprintf(&p.sb, "\t%s := %s\n", s.Name, value)
+		}
+	}
+	for _, n := range g.Placeholders() {
+		if x, ok := n.Meta.(sym.Int); ok && n.Name != x.String() {
+			declare(x, goName(n.Name))
+		}
+	}
+	for _, n := range g.Placeholders() {
+		if m, ok := n.Meta.(*ops.TensorMeta); ok {
+			for i, x := range m.Shape {
+				declare(x, fmt.Sprintf("%s.Size(%d)", goName(n.Name), i))
+			}
+		}
+	}
 }
 
 // spelling is how an operator is called from Go.
@@ -49,20 +93,45 @@ type spelling struct {
 	torch.Binding
 }
 
-// spellings inverts the binding table; a method is preferred to a
-// function, and what names a device (Cpu) is no other call.
-var spellings = sync.OnceValue(func() map[ops.ID]spelling {
-	out := map[ops.ID]spelling{}
+// callee is an operator as a method, or as a function.
+type callee struct {
+	op     ops.ID
+	method bool
+}
+
+// spellings inverts the binding table; what names a device (Cpu) is no other call.
+var spellings = sync.OnceValue(func() map[callee]spelling {
+	out := map[callee]spelling{}
 	bindings := torch.Bindings()
 	for _, full := range slices.Sorted(maps.Keys(bindings)) { // of two spellings the first: Mul, not Multiply
 		b := bindings[full]
-		if old, ok := out[b.Op]; b.Device != "" || ok && (old.Method || !b.Method) {
-			continue
+		c := callee{b.Op, b.Method}
+		if _, ok := out[c]; b.Device == "" && !ok {
+			out[c] = spelling{shortName(full), b}
 		}
-		out[b.Op] = spelling{shortName(full), b}
 	}
 	return out
 })
+
+// spelled is how n is called: as a function where it was recorded so, but for the operators that
+// have a sign, which Go has methods for.
+func (p *goPrinter) spelled(n *Node) (spelling, bool) {
+	op := n.Op
+	if ops.ByKeyword(n.OpRow()) {
+		op = ops.Functional(op)
+	}
+	if pos, _ := callArgs(n); len(pos) > 0 && n.OpRow().Params()[0].Type == "Operand" && !isTensorNode(pos[0]) {
+		sp, ok := p.spell[callee{op, false}] // 1 - x is no method in Go
+		return sp, ok
+	}
+	_, _, sign := infixOf(n)
+	method := n.Kind == CallMethod || sign || n.graph.Aten
+	if sp, ok := p.spell[callee{op, method}]; ok {
+		return sp, true
+	}
+	sp, ok := p.spell[callee{op, !method}]
+	return sp, ok
+}
 
 // shortName turns (*tcdbg/torch.Tensor).Add into Add, tcdbg/torch.Cat into
 // torch.Cat and tcdbg/torch/nn/functional.Linear into F.Linear.
@@ -91,8 +160,47 @@ func (p *goPrinter) node(n *Node) {
 	case n.Flow != nil:
 		p.flow(n)
 	case n.Op == ops.None: // getitem: its operator assigned it
+	case p.ungraded && n.NoGrad && n.IsTensor():
+		fmt.Fprintf(&p.sb, "\tvar %s *torch.Tensor\n\ttorch.NoGrad(func() { %s = %s })\n", p.left(n), p.left(n), p.call(n))
+	case strings.Trim(p.left(n), "_, ") == "":
+		fmt.Fprintf(&p.sb, "\t%s = %s\n", p.left(n), p.call(n))
+	case p.isList(n):
+		p.items(n)
 	default:
 		fmt.Fprintf(&p.sb, "\t%s := %s\n", p.left(n), p.call(n))
+	}
+}
+
+func isTensorNode(a ops.Arg) bool {
+	n, ok := a.(*Node)
+	return ok && n.IsTensor()
+}
+
+// isList reports whether the call gives a slice in Go.
+func (p *goPrinter) isList(n *Node) bool {
+	_, ok := p.spelled(n)
+	return !ok || slices.Contains(n.OpRow().Returns(), "Tensor[]")
+}
+
+// items assigns the elements of what a call gives.
+func (p *goPrinter) items(n *Node) {
+	list := goName(n.Name)
+	element := func(i int) string {
+		if _, ok := p.spelled(n); ok {
+			return fmt.Sprintf("%s[%d]", list, i)
+		}
+		return fmt.Sprintf("%s[%d].(%s)", list, i, goType(n.Meta))
+	}
+	if _, several := n.Meta.([]ops.Result); !several {
+		list = p.call(n)
+		fmt.Fprintf(&p.sb, "\t%s := %s\n", goName(n.Name), element(0))
+		return
+	}
+	fmt.Fprintf(&p.sb, "\t%s := %s\n", list, p.call(n))
+	for i, name := range strings.Split(p.left(n), ", ") {
+		if name != "_" {
+			fmt.Fprintf(&p.sb, "\t%s := %s\n", name, element(i))
+		}
 	}
 }
 
@@ -119,10 +227,15 @@ func (p *goPrinter) left(n *Node) string {
 }
 
 func (p *goPrinter) call(n *Node) string {
-	sp, ok := p.spell[n.Op]
-	row := n.OpRow()
+	sp, ok := p.spelled(n)
+	row, bound := n.OpRow(), n.Args
 	if !ok {
-		return fmt.Sprintf("torch.Op(%q, %s)", rowName(row), goArgs(n.Args))
+		return fmt.Sprintf("torch.Op(%q, %s)", rowName(row), goArgs(bound))
+	}
+	if ops.ByKeyword(row) {
+		bound = slices.Clone(ops.PureArgs(row, bound))
+		row = ops.Get(ops.Functional(n.Op))
+		bound[len(bound)-1] = true // inplace
 	}
 	byPos := map[int]bool{}
 	var args []string
@@ -131,23 +244,23 @@ func (p *goPrinter) call(n *Node) string {
 	}
 	for _, i := range sp.Params {
 		byPos[i] = true
-		args = append(args, goArg(n.Args[i]))
+		args = append(args, goArg(bound[i]))
 	}
 	if sp.Variadic == torch.VariadicInts || sp.Variadic == torch.VariadicMixed || sp.Variadic == torch.VariadicTensors {
 		byPos[sp.VariadicArg] = true
-		if s := goSpread(n.Args[sp.VariadicArg]); s != "" {
+		if s := goSpread(bound[sp.VariadicArg]); s != "" {
 			args = append(args, s)
 		}
 	}
 	for i, par := range row.Params() {
-		if byPos[i] || (par.HasDef && argText(par.Default) == argText(n.Args[i])) {
+		if byPos[i] || (par.HasDef && argText(par.Default) == argText(bound[i])) {
 			continue
 		}
-		args = append(args, "kw."+camel(par.Name)+"("+goArg(n.Args[i])+")")
+		args = append(args, "kw."+camel(par.Name)+"("+goArg(bound[i])+")")
 	}
 	text := sp.name + "(" + strings.Join(args, ", ") + ")"
 	if sp.Method {
-		return goArg(n.Args[0]) + "." + text
+		return goArg(bound[0]) + "." + text
 	}
 	return text
 }
@@ -177,6 +290,9 @@ func goArgs(as []ops.Arg) string {
 	return strings.Join(parts, ", ")
 }
 
+// GoArg is an argument as GoCode writes it.
+func GoArg(a ops.Arg) string { return goArg(a) }
+
 func goArg(a ops.Arg) string {
 	switch a := a.(type) {
 	case nil:
@@ -189,6 +305,10 @@ func goArg(a ops.Arg) string {
 		return "[]int{" + goSpread(a) + "}"
 	case []ops.Value:
 		return "[]*torch.Tensor{" + goSpread(a) + "}"
+	case []bool:
+		return "[]bool{" + strings.Trim(strings.ReplaceAll(fmt.Sprint(a), " ", ", "), "[]") + "}"
+	case []any:
+		return "[]any{" + goArgs(a) + "}"
 	case float64:
 		return goFloat(a)
 	case string:
@@ -259,7 +379,8 @@ func camel(s string) string {
 func goName(s string) string {
 	switch s {
 	case "func", "type", "var", "range", "map", "select", "switch", "go", "chan", "const", "default", "defer", "interface",
-		"package", "struct", "case", "goto", "fallthrough", "torch", "kw", "F", "math":
+		"package", "struct", "case", "goto", "fallthrough", "torch", "kw", "F", "math",
+		"fmt", "os", "compiler":
 		return s + "_"
 	}
 	return s

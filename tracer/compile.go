@@ -113,6 +113,7 @@ func (c *Compiled) build(tr *eval.Trace, entry *replay.Entry, rec *recorder) err
 		MemoryBudget: &c.opts.budget,
 		Changing:     tr.Changing(c.setFields()), Watch: c.t.kernelWatch(),
 	}
+	rec.inputs(r, c.opts)
 	run, plan, err := compileWith(c.t.backendFor(c.opts), r)
 	if err != nil {
 		return fmt.Errorf("backend %s failed on graph %s: %w", c.opts.backendName(), entry.Graph.Name, err)

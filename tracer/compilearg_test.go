@@ -353,7 +353,7 @@ func main() {
 		`bool optimization option "epilogue_fusion": got int, should be bool`, `size optimization option "max_fusion_size": 0 is below 1`,
 		`fixed optimization option "freezing" is not supported with true: weights stay inputs`,
 		"both either mode or options can be specified", "custom options are Inductor's", "ok <nil>",
-		"[aot_eager eager inductor] [inductor] [epilogue_fusion layout_optimization max_fusion_size triton.cudagraphs]",
+		"[aot_eager eager inductor] [inductor] [epilogue_fusion layout_optimization max_fusion_size trace.enabled triton.cudagraphs]",
 		"map[] map[triton.cudagraphs:true]", `list compiler.ListModeOptions: mode "max-autotune" is not supported`,
 		"mode mode \"fast\" is not supported; there are \"default\" and \"reduce-overhead\"",
 		"eager mode mode \"fast\" is not supported", "passed over <nil>", "has no method Forward",

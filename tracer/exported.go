@@ -193,6 +193,7 @@ func (x *exportedProgram) compile(id logs.CompileID, inputs []torch.Value, sizes
 	if t.cfg.DefaultBackend != "" {
 		named.named = t.cfg.DefaultBackend
 	}
+	rec.inputs(r, named)
 	if e.run, err = t.backendFor(named).Compile(r); err != nil {
 		panic(&torch.Error{Op: "exported program", Msg: fmt.Sprintf("backend %s failed on graph %s: %v", named.named, g.Name, err)})
 	}

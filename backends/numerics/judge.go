@@ -38,6 +38,32 @@ func (s *subject) references() *references {
 	}
 }
 
+// Verdict is how a compiled form of a graph compares with eager execution.
+type Verdict struct {
+	Differs    string // what does, and how far; "" where nothing does
+	Eager, Run error  // why one of the two did not run
+}
+
+// Judge runs both on copies of the inputs.
+func Judge(g *graph.Graph, in []torch.Value, run func([]torch.Value) []torch.Value) (v Verdict) {
+	s, _ := newSubject(g, in)
+	want, err := s.eager()
+	if err != nil {
+		v.Eager = err
+		return v
+	}
+	got, err := s.execute(run, false)
+	if err != nil {
+		v.Run = err
+		return v
+	}
+	list := judge(got, want, s.references())
+	if i := slices.IndexFunc(list, comparison.differs); i >= 0 {
+		v.Differs = fmt.Sprintf("%s differs by %.3g tolerances", list[i].What, list[i].Worst)
+	}
+	return v
+}
+
 // judge compares the values of two runs, in their order.
 func judge(got, want []result, refs *references) []comparison {
 	var out []comparison

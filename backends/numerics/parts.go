@@ -6,7 +6,6 @@ import (
 
 	"tcdbg/graph"
 	"tcdbg/ops"
-	"tcdbg/ops/sym"
 	"tcdbg/torch"
 )
 
@@ -111,7 +110,7 @@ func (s *subject) alone(n *graph.Node) (*subject, error) {
 	t.in = copyInputs(t.in, false)
 	t.made = make([]bool, len(t.in))
 	c := n.CopyInto(h, func(x *graph.Node) *graph.Node { return to[x] })
-	c.SetArgs(fixedSizes(c.Args, sizes(s.g, s.in)))
+	c.SetArgs(graph.Sized(c.Args, sizes(s.g, s.in)))
 	if err := c.Repropagate(); err != nil {
 		return nil, err
 	}
@@ -143,30 +142,4 @@ func (s *subject) inputsOf(n *graph.Node) (values []torch.Value, err error) {
 		err = fmt.Errorf("it did not run")
 	}
 	return values, err
-}
-
-// fixedSizes are arguments with the sizes of a call.
-func fixedSizes(args []ops.Arg, values map[*sym.Symbol]int64) []ops.Arg {
-	fix := func(x sym.Int) sym.Int {
-		return sym.Const(x.Eval(func(s *sym.Symbol) int64 {
-			if v, ok := s.Fixed(); ok {
-				return v
-			}
-			return values[s]
-		}))
-	}
-	out := slices.Clone(args)
-	for i, a := range out {
-		switch a := a.(type) {
-		case sym.Int:
-			out[i] = fix(a)
-		case []sym.Int:
-			list := make([]sym.Int, len(a))
-			for k, x := range a {
-				list[k] = fix(x)
-			}
-			out[i] = list
-		}
-	}
-	return out
 }

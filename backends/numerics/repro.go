@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tcdbg/backends/reproducer"
 	"tcdbg/graph"
 	"tcdbg/logs"
 	"tcdbg/torch"
@@ -35,7 +36,28 @@ func (x *search) reproduce() string {
 
 // writeRepro writes model.go and inputs.pt into a new folder.
 func writeRepro(dir string, s *subject, f *logs.NumericsFault) error {
-	text, err := reproText(s, f)
+	first := "Part of a captured graph that differs from eager execution in " + f.Stage
+	if f.Node != "" {
+		first += ", at " + f.Node
+	}
+	return s.write(dir, &reproducer.Program{Doc: []string{
+		first + ".", "",
+		"It runs the part compiled and eagerly on the inputs in inputs.pt, prints where the results",
+		"differ, and then exits with 1. Run it in its folder: tcdbg run --plain model.go. Written by",
+		"tcdbg check --numerics.",
+	}})
+}
+
+// WritePart writes a graph with inputs as a program, of which p has the rest, into a new folder.
+func WritePart(dir string, g *graph.Graph, in []torch.Value, p *reproducer.Program) error {
+	s, _ := newSubject(g, in)
+	s.train = s.train && !p.NoGrad
+	return s.write(dir, p)
+}
+
+// write writes p with the graph and the inputs of s.
+func (s *subject) write(dir string, p *reproducer.Program) error {
+	text, err := s.program(p)
 	if err != nil {
 		return err
 	}
@@ -54,137 +76,30 @@ func writeRepro(dir string, s *subject, f *logs.NumericsFault) error {
 	return os.WriteFile(filepath.Join(dir, "model.go"), []byte(text), 0o644)
 }
 
-// reproTail is the part of a reproducer that is always the same.
-const reproTail = `
-// input is a copy of what the graph was given.
-func input(saved any, i int, grad bool) *torch.Tensor {
-	x := saved.([]any)[i].(*torch.Tensor).Clone()
-	if grad {
-		x.RequiresGrad_()
-	}
-	return x
-}
-
-// seeds are the gradients of outputs.
-func seeds(outs []*torch.Tensor) []*torch.Tensor {
-	var list []*torch.Tensor
-	for _, o := range outs {
-		at := torch.Arange(o.Numel(), kw.Dtype(torch.Float64))
-		list = append(list, at.Mul(0.7).Add(1).Cos().Mul(64).Trunc().Div(64).Reshape(o.Shape()...).To(o.DType()))
-	}
-	return list
-}
-
-// differs prints how far got lies from want, and reports whether it is too far.
-func differs(i int, got, want *torch.Tensor, relative, absolute float64) bool {
-	a, b := got.Detach().Data(), want.Detach().Data()
-	first, count := -1, 0
-	for k := range a {
-		same := a[k] == b[k] || math.IsNaN(a[k]) && math.IsNaN(b[k])
-		if !same && !(math.Abs(a[k]-b[k]) <= absolute+relative*math.Abs(b[k])) {
-			if first < 0 {
-				first = k
-			}
-			count++
-		}
-	}
-	if first < 0 {
-		fmt.Printf("value %d is equal\n", i)
-		return false
-	}
-	fmt.Printf("value %d: %d of %d elements differ; the first is %d: compiled %v, eager %v\n", i, count, len(a), first, a[first], b[first])
-	return true
-}
-`
-
-// reproText is the program.
-func reproText(s *subject, f *logs.NumericsFault) (string, error) {
-	var params, reads, args, outs, tensors, grads []string
+// program is the text of p.
+func (s *subject) program(p *reproducer.Program) (string, error) {
+	p.Graph, p.Saved = s.g, true
 	saved := 0
-	for i, p := range s.g.Placeholders() {
-		name := "in" + strconv.Itoa(i)
-		args = append(args, name)
+	for i, n := range s.g.Placeholders() {
 		switch v := s.in[i].(type) {
 		case *torch.Tensor:
 			grad := s.train && v.RequiresGrad()
-			params = append(params, "*torch.Tensor")
-			reads = append(reads, fmt.Sprintf("\t%s := input(saved, %d, %t)\n", name, saved, grad))
-			if grad {
-				grads = append(grads, name)
-			}
+			p.Inputs = append(p.Inputs, reproducer.Input{
+				Make: fmt.Sprintf("saved(%d, %t)", saved, grad), Type: "*torch.Tensor", Grad: grad, Copy: grad && s.made[i],
+			})
 			saved++
 		case int:
-			params, reads = append(params, "int"), append(reads, fmt.Sprintf("\t%s := %d\n", name, v))
+			p.Inputs = append(p.Inputs, reproducer.Input{Make: strconv.Itoa(v), Type: "int"})
 		case float64:
-			params, reads = append(params, "float64"), append(reads, fmt.Sprintf("\t%s := %v\n", name, v))
+			p.Inputs = append(p.Inputs, reproducer.Input{Make: fmt.Sprint(v), Type: "float64"})
 		default:
-			return "", fmt.Errorf("input %s is a %T", p.Name, v)
+			return "", fmt.Errorf("input %s is a %T", n.Name, v)
 		}
 	}
-	var types []string
 	for i, a := range s.g.Outputs() {
-		n, ok := a.(*graph.Node)
-		if !ok || !n.IsTensor() {
+		if n, ok := a.(*graph.Node); !ok || !n.IsTensor() {
 			return "", fmt.Errorf("output %d is no tensor", i)
 		}
-		types = append(types, "*torch.Tensor")
-		outs = append(outs, "out"+strconv.Itoa(i))
-		tensors = append(tensors, outs[i])
 	}
-	if len(outs) == 0 {
-		return "", fmt.Errorf("it has no output")
-	}
-	code := s.g.GoCode()
-	name := code[len("func "):strings.IndexByte(code, '(')]
-	var b strings.Builder
-	fmt.Fprintf(&b, "// Part of a captured graph that differs from eager execution in %s", f.Stage)
-	if f.Node != "" {
-		fmt.Fprintf(&b, ", at %s", f.Node)
-	}
-	b.WriteString(`.
-//
-// It runs the part compiled and eagerly on the inputs in inputs.pt, prints where the results
-// differ, and then exits with 1. Run it in its folder: tcdbg run --plain model.go. Written by
-// tcdbg check --numerics.
-package main
-
-import (
-	"fmt"
-	"math"
-	"os"
-
-	"tcdbg/torch"
-	"tcdbg/torch/kw"
-`)
-	if strings.Contains(code, "F.") {
-		b.WriteString("\tF \"tcdbg/torch/nn/functional\"\n")
-	}
-	relative, absolute := reproTolerance(s.g)
-	fmt.Fprintf(&b, ")\n\n%s\n// results are the outputs of f, and the gradients of its inputs.\n", code)
-	fmt.Fprintf(&b, "func results(f func(%s) (%s), saved any) []*torch.Tensor {\n%s\t%s := f(%s)\n\touts := []*torch.Tensor{%s}\n",
-		strings.Join(params, ", "), strings.Join(types, ", "), strings.Join(reads, ""), strings.Join(outs, ", "),
-		strings.Join(args, ", "), strings.Join(tensors, ", "))
-	if len(grads) > 0 {
-		fmt.Fprintf(&b, "\tvar wanted []*torch.Tensor\n\tfor _, o := range outs {\n\t\tif o.RequiresGrad() {\n"+
-			"\t\t\twanted = append(wanted, o)\n\t\t}\n\t}\n"+
-			"\tfor _, d := range torch.Grad(wanted, []*torch.Tensor{%s}, kw.GradOutputs(seeds(wanted)), kw.AllowUnused(true)) {\n"+
-			"\t\tif d != nil {\n\t\t\touts = append(outs, d)\n\t\t}\n\t}\n", strings.Join(grads, ", "))
-	}
-	fmt.Fprintf(&b, "\treturn outs\n}\n%s\nfunc main() {\n\tpath := \"inputs.pt\"\n\tif len(os.Args) > 1 {\n\t\tpath = os.Args[1]\n\t}\n"+
-		"\tsaved, err := torch.Load(path)\n\tif err != nil {\n\t\tfmt.Println(err)\n\t\tos.Exit(2)\n\t}\n"+
-		"\twant, got := results(%s, saved), results(torch.Compile(%s), saved)\n\twrong := false\n"+
-		"\tfor i := range want {\n\t\tif differs(i, got[i], want[i], %g, %g) {\n\t\t\twrong = true\n\t\t}\n\t}\n"+
-		"\tif wrong {\n\t\tos.Exit(1)\n\t}\n}\n", reproTail, name, name, relative, absolute)
-	return b.String(), nil
-}
-
-// reproTolerance is that of the widest rounding among the outputs.
-func reproTolerance(g *graph.Graph) (relative, absolute float64) {
-	for _, a := range g.Outputs() {
-		if n, ok := a.(*graph.Node); ok && n.IsTensor() {
-			r, abs := tolerance(n.TensorMeta().DType)
-			relative, absolute = max(relative, r), max(absolute, abs)
-		}
-	}
-	return relative, absolute
+	return p.Text()
 }

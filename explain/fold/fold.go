@@ -284,7 +284,8 @@ var handlers = map[string]handler{
 
 	"tcdbg_run": tcdbgRun, "tcdbg_break": tcdbgBreak, "tcdbg_frame": tcdbgFrame,
 	"tcdbg_guards": tcdbgGuards, "tcdbg_guard_miss": tcdbgMiss, "tcdbg_trace_step": tcdbgStep,
-	"tcdbg_graph_code": tcdbgGraphCode, "tcdbg_pass_step": tcdbgPass, "tcdbg_fusion_step": tcdbgFusion, "tcdbg_schedule": tcdbgSchedule,
+	"tcdbg_graph_code": tcdbgGraphCode, "tcdbg_graph_inputs": tcdbgGraphInputs,
+	"tcdbg_pass_step": tcdbgPass, "tcdbg_fusion_step": tcdbgFusion, "tcdbg_schedule": tcdbgSchedule,
 	"tcdbg_memory_plan": tcdbgMemory, "tcdbg_saved_values": tcdbgSaved, "tcdbg_provenance": tcdbgProvenance,
 	"tcdbg_triton_code": tcdbgTarget, "tcdbg_compiler_failure": tcdbgCompilerFailure,
 	"tcdbg_hook_failure": tcdbgHookFailure,

@@ -267,6 +267,20 @@ func tcdbgGraphCode(f *Fold, r *logs.Record) {
 	}})
 }
 
+func tcdbgGraphInputs(f *Fold, r *logs.Record) {
+	var v logs.GraphInputs
+	c := ofCompile(f, r, &v)
+	if c == nil || c.Graph == nil {
+		return
+	}
+	load := r.Loader()
+	c.Graph.LoadInputs = func() logs.GraphInputs {
+		var v logs.GraphInputs
+		decode(logs.NewRecord("tcdbg_graph_inputs", []byte(load())), &v)
+		return v
+	}
+}
+
 func tcdbgPass(f *Fold, r *logs.Record) {
 	var v logs.PassStep
 	if !f.versioned(r, &v) {

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"tcdbg/backends"
+	"tcdbg/inductor"
 	"tcdbg/internal/app/lowering"
 	"tcdbg/internal/quietstart"
 )
@@ -30,6 +31,8 @@ type Process struct {
 	Stdin, Stdout, Stderr *os.File
 	// Source is the tree of torch and the packages below it.
 	Source fs.FS
+	// Faults are put into what is compiled, for tests of what looks for them.
+	Faults *inductor.Faults
 }
 
 // engineCommand is the hidden subcommand under which the same binary is the
@@ -43,6 +46,9 @@ const guardCommand = "guard"
 
 // leaderCommand is the same for the process that leads the group of a foreign program.
 const leaderCommand = "leader"
+
+// partCommand is the same for the process in which repro --minify tries parts of a graph.
+const partCommand = "part"
 
 // Main runs one command line and returns its exit code.
 func Main(p Process) int {
@@ -59,6 +65,9 @@ func Main(p Process) int {
 	}
 	if len(p.Args) == 1 && p.Args[0] == lowering.Command {
 		return lowering.ChildMain(p.Stdin, p.Stdout)
+	}
+	if len(p.Args) == 2 && p.Args[0] == partCommand {
+		return partMain(p)
 	}
 	s := &session{Process: p}
 	cmd := s.commands()

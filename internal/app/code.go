@@ -1,22 +1,32 @@
 package app
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"os/signal"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"tcdbg/backends"
 	"tcdbg/explain"
 	"tcdbg/graph"
 	"tcdbg/internal/app/lowering"
+	"tcdbg/internal/app/repro"
 )
 
 // This file is `tcdbg code`: the generated code of every graph of a trace, as
-// files to read, to compare and to run; and `tcdbg lower`, which generates code for one.
+// files to read, to compare and to run; `tcdbg lower`, which generates code for one; and
+// `tcdbg repro`: a graph as a program.
 
 func (s *session) codeCommand() *cobra.Command {
 	var out string
@@ -40,6 +50,143 @@ its call(args) with tensors of your own).`,
 	}
 	c.Flags().StringVarP(&out, "out", "o", "", "write files into a folder instead of all to standard output")
 	return c
+}
+
+// reproFlags are the flags of repro.
+type reproFlags struct {
+	out     string
+	seed    int64
+	minify  bool
+	check   string
+	maxTime time.Duration
+}
+
+func reproCommand(s *session) *cobra.Command {
+	var f reproFlags
+	c := &cobra.Command{
+		Use:   "repro [flags] PATH|RUN|last GRAPH",
+		Short: "Write a program that compiles one graph alone",
+		Long: `Writes a program that compiles one captured graph of a saved run or a trace
+alone, runs it compiled and eagerly, prints where the results differ and then
+exits with 1. GRAPH is its id, as the screens show it: 0/0.
+
+Of a Go program it is model.go, which tcdbg run and (after tcdbg init) go run
+run. Inputs have the recorded shapes, strides, dtypes and devices, require
+gradients where they did, and have random values, whole numbers in the recorded
+range.
+Of PyTorch it is repro.py: the program that PyTorch put into the trace; of the
+backward graph repro_2.py.
+
+--minify writes the smallest part of a Go program's graph that still shows its
+fault: it cuts off the end, takes operators out, whose values become inputs, and
+drops outputs. Each part is compiled and held beside eager execution in a
+process of its own. Faults are
+
+  accuracy   results differ (docs/numerics.md has the rule)
+  compile    the graph cannot be compiled
+  crash      the compiled graph panics, or the process dies
+
+--check names one; without it any of them is looked for.`,
+		Example: "  tcdbg repro last 0/0\n  tcdbg repro -o broken /tmp/trace_dir 3/1\n  tcdbg repro --minify --check accuracy last 0/0",
+		Args:    cobra.MatchAll(atLeast(1, "a trace, or last"), cobra.MaximumNArgs(2)),
+		RunE: func(c *cobra.Command, args []string) error {
+			for _, name := range []string{"check", "max-time"} {
+				if c.Flags().Changed(name) && !f.minify {
+					return failf(ExitUsage, "--%s goes with --minify", name)
+				}
+			}
+			r, done, err := s.foldTrace(args[:1])
+			if err != nil {
+				return err
+			}
+			defer done()
+			return writeRepro(s, r, f, append(args, "")[1])
+		},
+	}
+	c.Flags().StringVarP(&f.out, "out", "o", "", "put it into `DIR`, a new folder (default repro_ID)")
+	c.Flags().Int64Var(&f.seed, "seed", 0, "the seed of the random inputs")
+	c.Flags().BoolVar(&f.minify, "minify", false, "write the smallest part that shows a fault")
+	c.Flags().StringVar(&f.check, "check", "", "--minify: the `FAULT` that is looked for: accuracy, compile or crash")
+	c.Flags().DurationVar(&f.maxTime, "max-time", defaultMaxTime, "--minify: how long it may take; what is smallest until then is written")
+	return c
+}
+
+// writeRepro writes the reproducer of one graph.
+func writeRepro(s *session, r *explain.Report, f reproFlags, id string) error {
+	c, err := repro.Find(r, id)
+	if err != nil {
+		return failf(ExitData, "%v", err)
+	}
+	dir := f.out
+	if dir == "" {
+		dir = repro.Folder(c)
+	}
+	var paths []string
+	if f.minify {
+		paths, err = minifyRepro(s, r, c, f, dir)
+	} else {
+		paths, err = repro.Write(dir, r, c, f.seed)
+	}
+	var pe *fs.PathError
+	switch {
+	case errors.As(err, &pe):
+		return fileError("cannot write", dir, err, "name a folder that does not exist yet with -o")
+	case err != nil:
+		return failf(ExitData, "%s", shown(err.Error()))
+	}
+	for _, path := range paths {
+		if _, err := fmt.Fprintln(s.Stdout, shown(path)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// minifyRepro writes the smallest part of a graph that shows its fault.
+func minifyRepro(s *session, r *explain.Report, c *explain.Compile, f reproFlags, dir string) ([]string, error) {
+	switch {
+	case !r.OfGo():
+		return nil, errors.New("--minify is for graphs of Go programs; PyTorch's program has a minifier: python repro.py minify")
+	case f.check != "" && !slices.Contains(repro.Kinds(), f.check):
+		return nil, fmt.Errorf("--check: there is no %q; there are %s", f.check, strings.Join(repro.Kinds(), ", "))
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	o := repro.Options{Dir: dir, Seed: f.seed, Check: f.check, MaxTime: f.maxTime}
+	say := func(line string) { fmt.Fprintln(s.Stderr, "tcdbg: "+shown(line)) }
+	m, note, err := repro.Minify(ctx, repro.Command{
+		Self: self, Part: partCommand, NewPage: newFaultPage, Fault: func(path string) string {
+			if f := readFault(path); f != nil {
+				return repro.KernelFault(signalName(f.Signal), f.Kernel)
+			}
+			return ""
+		},
+	}, c, o, say)
+	if err != nil {
+		return nil, err
+	}
+	say(m.String())
+	if note != "" {
+		say(note)
+	}
+	return []string{repro.Path(dir)}, nil
+}
+
+// partMain is the process in which parts of a graph are tried.
+func partMain(p Process) int {
+	bc := backends.Config{FaultPage: p.Args[1], Stderr: io.Discard, Faults: p.Faults}
+	if self, err := os.Executable(); err == nil {
+		bc.Guard = []string{self, guardCommand}
+	}
+	if err := repro.Serve(p.Stdin, p.Stdout, backends.NewSet(bc)); err != nil {
+		fmt.Fprintf(p.Stderr, "tcdbg: %v\n", err)
+		return ExitEngine
+	}
+	return 0
 }
 
 // codeFile is one file of generated code.

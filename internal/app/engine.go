@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"tcdbg/backends"
+	"tcdbg/inductor"
 	"tcdbg/internal/app/exported"
 	"tcdbg/internal/app/past"
 	"tcdbg/logs"
@@ -43,6 +44,7 @@ type EngineConfig struct {
 	// Control is the channel from the viewer; nil without one.
 	Control io.Reader
 	Again   *task // the program is run again; nil: it is not
+	Faults  *inductor.Faults
 
 	Stdin, Stdout, Stderr *os.File
 }
@@ -83,6 +85,7 @@ func engineMain(p Process, dir string) (code int) {
 	cfg := EngineConfig{
 		Paths: t.Program, Args: t.Args, Options: t.Options, Screens: t.Screens, Source: p.Source,
 		Control: io.MultiReader(first.Buffered(), control),
+		Faults:  p.Faults,
 		Stdin:   p.Stdin, Stdout: p.Stdout, Stderr: p.Stderr,
 	}
 	if t.Again != nil {
@@ -165,7 +168,7 @@ func runProgram(cfg EngineConfig, sink logs.Sink, on logs.LogSet) host.Exit {
 		Stdout: cfg.Stdout, Stderr: cfg.Stderr, Stdin: cfg.Stdin,
 		Args: append([]string{programName(cfg.Paths)}, cfg.Args...),
 	}
-	bc := backends.Config{FaultPage: cfg.FaultPage, Stderr: cfg.Stderr}
+	bc := backends.Config{FaultPage: cfg.FaultPage, Stderr: cfg.Stderr, Faults: cfg.Faults}
 	if self, err := os.Executable(); err == nil {
 		bc.Guard = []string{self, guardCommand}
 	}

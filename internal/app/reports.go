@@ -42,6 +42,7 @@ type reportFlags struct {
 func (s *session) reportCommands() []*cobra.Command {
 	return []*cobra.Command{
 		s.reportCommand(), s.explainCommand(), s.diffCommand(), s.checkCommand(), s.codeCommand(), lowering.NewCommand(s.lower),
+		reproCommand(s),
 	}
 }
 

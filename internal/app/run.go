@@ -3,12 +3,14 @@ package app
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"strings"
 
 	"golang.org/x/term"
 
+	"tcdbg/internal/app/debugfolder"
 	"tcdbg/internal/app/exported"
 	"tcdbg/logs"
 )
@@ -55,7 +57,33 @@ func (s *session) run(f runFlags, argv []string) error {
 	if err != nil {
 		return errors.Join(err, r.finish(ending{State: Crashed, Code: ExitEngine, Crash: err.Error()}))
 	}
-	return s.endPlain(c)
+	err = s.endPlain(c)
+	writeDebugFolder(s.Stderr, r)
+	return err
+}
+
+// writeDebugFolder writes torch_compile_debug of a run that is over, where it was asked for. That it cannot
+// be written is said, and changes nothing of how the program ended.
+func writeDebugFolder(stderr io.Writer, r *Run) {
+	asked := debugfolder.Asked()
+	switch {
+	case r.unrecorded() && asked:
+		fmt.Fprintf(stderr, "tcdbg: %s: the run could not be recorded, so there is no debug folder\n", debugfolder.Variable)
+		return
+	case r.unrecorded() || !asked && !debugfolder.Wanted(r.file(engineLog)):
+		return
+	}
+	dir := ""
+	st, err := logs.Open([]string{r.file(engineLog)}, logs.Options{})
+	if err == nil {
+		defer st.Close()
+		dir, err = debugfolder.Write(debugfolder.Root(r.Info.Dir), st, r.Info.Start)
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "tcdbg: the debug folder is not whole: %s\n", shown(err.Error()))
+		return
+	}
+	fmt.Fprintf(stderr, "tcdbg: debug folder: %s\n", shown(dir))
 }
 
 // endPlain waits for a child on the inherited streams and takes its code. What goes wrong

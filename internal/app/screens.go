@@ -137,6 +137,9 @@ func (s *session) afterShow(f *feed, st *feedState) error {
 		return nil
 	}
 	fmt.Fprintf(s.Stderr, "tcdbg: run %s is saved; tcdbg replay last opens it\n", st.run.Info.ID)
+	if ended != nil && st.run.Info.Kind == "run" {
+		writeDebugFolder(s.Stderr, st.run)
+	}
 	return nil
 }
 

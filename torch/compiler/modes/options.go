@@ -16,6 +16,7 @@ type Options struct {
 	NoLayoutOptimization bool
 	MaxFusionSize        int // 0: the default
 	CUDAGraphs           bool
+	Trace                bool // the debug folder is written
 }
 
 // What is said of options that do not go together.
@@ -40,6 +41,7 @@ var optionTable = []optionRow{
 	{name: "epilogue_fusion", def: true, set: flag(func(o *Options, v bool) { o.NoEpilogueFusion = !v })},
 	{name: "layout_optimization", def: true, set: flag(func(o *Options, v bool) { o.NoLayoutOptimization = !v })},
 	{name: "max_fusion_size", def: DefaultMaxFusion, set: setMaxFusion},
+	{name: "trace.enabled", def: false, set: flag(func(o *Options, v bool) { o.Trace = v })},
 	{name: "triton.cudagraphs", def: false, set: flag(func(o *Options, v bool) { o.CUDAGraphs = v })},
 
 	{name: "coordinate_descent_tuning", def: false, instead: noTuning},
@@ -48,7 +50,6 @@ var optionTable = []optionRow{
 	{name: "max_autotune_pointwise", def: false, instead: noTuning},
 	{name: "freezing", def: false, instead: "weights stay inputs, whose packed copies are kept between calls; leave the option out"},
 	{name: "shape_padding", def: false, instead: "products of odd sizes run unpadded; leave the option out"},
-	{name: "trace.enabled", def: false, instead: "every run of tcdbg records graphs, kernels and code: tcdbg report, tcdbg code"},
 }
 
 // noTuning is said of what would time candidates.
