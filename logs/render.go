@@ -83,8 +83,19 @@ var printers = map[string]func(r *Renderer, o Out){
 	"tcdbg_provenance":          (*Renderer).kernels,
 	"tcdbg_trace_step":          (*Renderer).step,
 	"create_symbol":             (*Renderer).symbol,
+	"tcdbg_graph_inputs":        (*Renderer).cudagraphs,
 	"tcdbg_ssa":                 text("bytecode", "ORIGINAL SSA"),
 	"tcdbg_entry":               text("bytecode", "MODIFIED SSA"),
+}
+
+// cudagraphs says what the mode that asks for CUDA graphs does on a CPU.
+func (r *Renderer) cudagraphs(o Out) {
+	v, ok := data[GraphInputs](o)
+	asked, _ := v.Options["triton.cudagraphs"].(bool)
+	if !ok || v.Backend != "inductor" || !asked && v.Mode != "reduce-overhead" && v.Mode != "max-autotune" {
+		return
+	}
+	r.print('V', "cudagraphs", o, "skipping cudagraphs due to cpu device: memory of "+v.Graph+" is kept and used again by its calls")
 }
 
 // lowered prints the graph that Inductor makes loops of: the passes on graphs are done.
@@ -381,6 +392,8 @@ func (r *Renderer) pass(o Out) {
 	if !ok || v.Pass != "fuse" {
 		return
 	}
+	r.print('V', "ir_pre_fusion", o, "BEFORE FUSION\n"+v.Before)
+	r.print('V', "ir_post_fusion", o, "AFTER FUSION\n"+v.After)
 	var names []string
 	for line := range strings.Lines(v.After) {
 		if name, _, _ := strings.Cut(strings.TrimSpace(line), " "); name != "" && line[0] != ' ' {

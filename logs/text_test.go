@@ -179,8 +179,8 @@ func TestTextResets(t *testing.T) {
 
 // TestSilentLogs: a name of PyTorch's that prints nothing here is told of where it is asked for.
 func TestSilentLogs(t *testing.T) {
-	got := SilentLogs("graph_breaks,+cudagraphs,-autotuning, caching,bytecode,all")
-	if !slices.Equal(got, []string{"cudagraphs", "caching"}) {
+	got := SilentLogs("graph_breaks,+sym_node,-autotuning, caching,bytecode,all")
+	if !slices.Equal(got, []string{"sym_node", "caching"}) {
 		t.Errorf("%q", got)
 	}
 }
@@ -193,6 +193,41 @@ func TestPostGradGraphs(t *testing.T) {
 	for _, want := range []string{"===== AFTER POST GRAD =====\n", "[__post_grad_graphs]     return (relu,)\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+}
+
+// TestFusionIR: the loops before and after fusion are printed under PyTorch's names, and no other pass is.
+func TestFusionIR(t *testing.T) {
+	var out bytes.Buffer
+	r := NewRenderer(&out, LogSet{"ir_pre_fusion": true, "ir_post_fusion": true}, WriterOptions{})
+	r.Emit(Artifact(CompileID{}, PassStep{Stage: "inductor", Pass: "lower", Before: "no loops", After: "lowered"}))
+	r.Emit(Artifact(CompileID{}, PassStep{Stage: "inductor", Pass: "fuse", Before: "op0 [4]", After: "op0_op1 [4]"}))
+	for _, want := range []string{"BEFORE FUSION\n", "[__ir_pre_fusion] op0 [4]\n", "AFTER FUSION\n", "[__ir_post_fusion] op0_op1 [4]\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "lowered") {
+		t.Error(out.String())
+	}
+}
+
+// TestCUDAGraphsLog: the mode that asks for CUDA graphs is told what happens instead, others are not.
+func TestCUDAGraphsLog(t *testing.T) {
+	for _, c := range []struct {
+		mode    string
+		options map[string]any
+		want    bool
+	}{
+		{"", nil, false}, {"reduce-overhead", nil, true}, {"max-autotune", nil, true}, {"max-autotune-no-cudagraphs", nil, false},
+		{"", map[string]any{"triton.cudagraphs": true}, true}, {"", map[string]any{"triton.cudagraphs": false}, false},
+	} {
+		var out bytes.Buffer
+		r := NewRenderer(&out, LogSet{"cudagraphs": true}, WriterOptions{})
+		r.Emit(Artifact(CompileID{}, GraphInputs{Graph: "__compiled_fn_0", Backend: "inductor", Mode: c.mode, Options: c.options}))
+		if got := strings.Contains(out.String(), "skipping cudagraphs due to cpu device: memory of __compiled_fn_0 "); got != c.want {
+			t.Errorf("%q %v: %s", c.mode, c.options, out.String())
 		}
 	}
 }
