@@ -156,7 +156,9 @@ func checkCompile(f any, opts []Option) {
 		switch o.Name {
 		case "backend":
 			if name, named := o.Value.(string); named {
-				backend = name
+				if backend = name; modes.Registered(name) != nil {
+					backend = ""
+				}
 			} else if b := reflect.ValueOf(o.Value); !b.IsValid() || !b.CanConvert(reflect.TypeFor[BackendFunc]()) || b.IsNil() {
 				refuse("option backend: want a name or a torch.BackendFunc, got %T", o.Value)
 			} else {

@@ -380,3 +380,34 @@ func main() {
 		t.Errorf("again: %v", again)
 	}
 }
+
+// TestRegisterBackend: a backend that a program has registered is found by its name, and listed; a name that is taken
+// is refused, as is none.
+func TestRegisterBackend(t *testing.T) {
+	got := both(t, `
+func counting(gm *torch.GraphModule, _ []torch.Value) (func([]torch.Value) []torch.Value, error) { return gm.Forward, nil }
+func refused(name string, f torch.BackendFunc) {
+	defer func() { fmt.Println(recover()) }()
+	compiler.RegisterBackend(name, f)
+}
+func main() {
+	name := fmt.Sprintf("counting_%d", len(compiler.ListBackends())) // both ways of running it share a process
+	compiler.RegisterBackend(name, counting, "mine")
+	fmt.Println(torch.Compile(func(x *torch.Tensor) *torch.Tensor { return x.Sin() }, kw.Backend(name))(torch.Ones(2)))
+	fmt.Println(len(compiler.ListBackends()) - len(compiler.ListBackends("mine")) > 0)
+	refused("eager", counting)
+	refused("custom", counting)
+	refused("", counting)
+	refused("none", nil)
+}`)
+	if ops := got.ops(); ops != "sin" {
+		t.Errorf("captured %q", ops)
+	}
+	for _, want := range []string{
+		`there is a backend "eager" already`, `there is a backend "custom" already`, "a backend needs a name", "the backend is nil",
+	} {
+		if !strings.Contains(got.stdout, want) {
+			t.Errorf("no %q in\n%s", want, got.stdout)
+		}
+	}
+}

@@ -147,7 +147,10 @@ func (o *options) set(opt torch.Option) error {
 // setBackend takes a name or a function.
 func (o *options) setBackend(v any) error {
 	if name, ok := v.(string); ok {
-		o.named = name
+		f, ours := modes.Registered(name).(torch.BackendFunc)
+		if o.named = name; ours {
+			o.backend = f
+		}
 		return nil
 	}
 	f, want := reflect.ValueOf(v), reflect.TypeFor[torch.BackendFunc]()

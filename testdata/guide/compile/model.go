@@ -80,6 +80,8 @@ func main() {
 	fmt.Print(table.String())
 	try("row 27", func() { torch.Compile(double, kw.Backend(torch.BackendFunc(failing)))(x) })
 	try("row 28", func() { torch.Compile(double, kw.Backend("cudagraphs")) })
+	compiler.RegisterBackend("counting", tabular)
+	fmt.Println("row 28:", torch.Compile(double, kw.Backend("counting"))(x), compiler.ListBackends("debug"))
 	fmt.Println("row 29:", compiler.ListBackends(), compiler.ListModeOptions("reduce-overhead"))
 	fmt.Println("row 30:", torch.Compile(double, kw.Options(map[string]any{"max_fusion_size": 8}))(x), compiler.ListOptions())
 	fmt.Println("row 44:", len(nn.StateDict(torch.Compile(nn.NewLinear(2, 2)))), "tensors of a compiled module")

@@ -41,7 +41,7 @@ var instead = map[string]string{
 
 const untimed = "kernels are chosen by a cost model, and none are timed; "
 
-// Backends lists the backends without those that have one of the tags.
+// Backends lists the backends, those that the program has registered too, without those that have one of the tags.
 func Backends(excludeTags ...string) []string {
 	var out []string
 	for _, b := range backends {
@@ -49,6 +49,8 @@ func Backends(excludeTags ...string) []string {
 			out = append(out, b.name)
 		}
 	}
+	out = append(out, registeredNames(excludeTags)...)
+	slices.Sort(out)
 	return out
 }
 

@@ -26,6 +26,7 @@ func pkg_tcdbg_torch_compiler() *rt.Pkg {
 			"MarkDynamic":        p_tcdbg_torch_compiler.MarkDynamic,
 			"MarkStatic":         p_tcdbg_torch_compiler.MarkStatic,
 			"MaybeMarkDynamic":   p_tcdbg_torch_compiler.MaybeMarkDynamic,
+			"RegisterBackend":    p_tcdbg_torch_compiler.RegisterBackend,
 			"Reset":              p_tcdbg_torch_compiler.Reset,
 			"SaveCacheArtifacts": p_tcdbg_torch_compiler.SaveCacheArtifacts,
 			"Scan":               p_tcdbg_torch_compiler.Scan,

@@ -2552,6 +2552,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*string)(r) = f(*(*string)(a[0]), *(*string)(a[1]), *(*string)(a[2]), *(*int)(a[3]))
 		}
+	case func(string, p_tcdbg_torch.BackendFunc, ...string):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f(*(*string)(a[0]), *(*p_tcdbg_torch.BackendFunc)(a[1]), *(*[]string)(a[2])...)
+		}
 	case func(string, byte) (rune, bool, string, error):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			t := (*struct {
