@@ -20,6 +20,7 @@ import (
 //go:embed ops/*.go ops/*/*.go
 //go:embed torch/*.go torch/*/*.go torch/*/*/*.go torch/nn/internal/*/*.go
 //go:embed torch/internal/*/*.s
+//go:embed torch/export/*.txt
 var source embed.FS
 
 func main() {

@@ -188,7 +188,7 @@ func bindCall(n *Node, row *ops.Op, r rule, args map[string]ops.Arg) ([]ops.Arg,
 }
 
 // secondNames are what ours call arguments of aten: the first is self or input, and linalg writes letters.
-var secondNames = map[string]string{"self": "input", "A": "self", "B": "other"}
+var secondNames = map[string]string{"self": "input", "input": "self", "A": "self", "B": "other"}
 
 // lacks says whether an argument that our operator does not have can be left out.
 func lacks(name string, a ops.Arg, r rule) error {
