@@ -220,8 +220,12 @@ func TestCUDAGraphsLog(t *testing.T) {
 		options map[string]any
 		want    bool
 	}{
-		{"", nil, false}, {"reduce-overhead", nil, true}, {"max-autotune", nil, true}, {"max-autotune-no-cudagraphs", nil, false},
-		{"", map[string]any{"triton.cudagraphs": true}, true}, {"", map[string]any{"triton.cudagraphs": false}, false},
+		{"", nil, false},
+		{"reduce-overhead", nil, true},
+		{"max-autotune", nil, true},
+		{"max-autotune-no-cudagraphs", nil, false},
+		{"", map[string]any{"triton.cudagraphs": true}, true},
+		{"", map[string]any{"triton.cudagraphs": false}, false},
 	} {
 		var out bytes.Buffer
 		r := NewRenderer(&out, LogSet{"cudagraphs": true}, WriterOptions{})

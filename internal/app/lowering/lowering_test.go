@@ -134,7 +134,9 @@ func TestRegrouped(t *testing.T) {
 func TestComputed(t *testing.T) {
 	library := map[string]bool{"mm": true}
 	for _, c := range []struct{ kernel, want string }{
-		{"triton_poi_fused_mm_relu_0", "[]"}, {"triton_tem_fused_mm_relu_1", "[mm relu]"}, {"extern_kernels.mm", "[mm]"},
+		{"triton_poi_fused_mm_relu_0", "[]"},
+		{"triton_tem_fused_mm_relu_1", "[mm relu]"},
+		{"extern_kernels.mm", "[mm]"},
 		{"cpp_fused_mm_relu_2", "[]"},
 	} {
 		if got := fmt.Sprint(computed(explain.Launch{Kernel: c.kernel, Nodes: []string{"mm", "relu"}}, library)); got != c.want {
