@@ -101,12 +101,14 @@ var layers = []layer{
 	},
 	{3, "tracer", "tracer/... graph/... ops ops/sym torch torch/compiler torch/export logs/... torch/compiler/modes"},
 	{3, "aot/...", "graph/... ops ops/sym torch logs/... aot/..."},
+	{3, "inductor/tune", ""},
 	{3, "inductor/layout", "inductor/ir ops ops/sym"},
 	{3, "inductor/interp", "inductor/ir inductor/sched ops ops/sym"},
 	{3, "inductor/plan", "graph inductor/ir inductor/sched ops ops/sym logs"},
-	{3, "inductor/codegen/...", "graph inductor/codegen inductor/ir inductor/plan inductor/sched ops ops/sym logs"},
+	{3, "inductor/codegen/...", "graph inductor/codegen inductor/ir inductor/plan inductor/sched inductor/tune ops ops/sym logs"},
 	{3, "inductor/...", "graph/... ops ops/sym torch logs/... inductor/..."},
 	{3, "tui/...", "explain/... logs/... tui/..."},
+	{4, "backends/autotune", "inductor/tune logs"},
 	{4, "backends/...", "tracer aot/... inductor/... graph/... ops ops/sym torch/compiler/modes torch/... logs/... backends/..."},
 	{4, "internal/test/oracle/...", "graph/... ops ops/sym torch torch/kw torch/internal/... logs/... aot/... inductor/... " +
 		"backends/... tracer internal/test/oracle/..."},
@@ -224,7 +226,7 @@ func checkOurs(pkg, imp string, row *layer, test bool) []string {
 		return nil
 	}
 	// programs, not the engine
-	native := strings.HasPrefix(pkg, "fixtures") || strings.HasPrefix(pkg, "internal/test/modeltest") || pkg == "scripts/bench-peers"
+	native := strings.HasPrefix(pkg, "fixtures") || strings.HasPrefix(pkg, "internal/test/modeltest") || strings.HasPrefix(pkg, "scripts/bench-")
 	if isSource(imp) && !isSource(pkg) && !native && !test {
 		return []string{pkg + " imports " + imp + ", which is a source package"}
 	}

@@ -89,7 +89,7 @@ func reference(b *testing.B, which, units int, in []torch.Value, out *torch.Tens
 		x: x, sizes: []int64{int64(units)},
 		ptrs: []uintptr{uintptr(in[0].(*torch.Tensor).Ptr()), uintptr(in[1].(*torch.Tensor).Ptr()), uintptr(out.Ptr())},
 	}
-	return func() { f.enter(which, nil) }
+	return func() { f.enter(which, nil, nil) }
 }
 
 // compareTo times run and ref alternately and reports the ratio of their best

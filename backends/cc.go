@@ -96,9 +96,9 @@ var leanFlags = []string{"-O1"}
 // feel.
 const manyKernels = 64
 
-// flagsFor are the flags for a graph of so many kernels.
-func flagsFor(kernels int) []string {
-	if kernels < manyKernels {
+// flagsFor are the flags for a graph of so many kernels, all of them where that was worth it.
+func flagsFor(kernels int, all bool) []string {
+	if kernels < manyKernels || all {
 		return graphFlags
 	}
 	return slices.Concat(graphFlags, leanFlags)

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"tcdbg/aot"
+	"tcdbg/backends/autotune"
 	"tcdbg/backends/codecache"
 	"tcdbg/graph"
 	"tcdbg/inductor"
@@ -123,7 +124,7 @@ func (b *inductorBackend) CompilePlanned(r *tracer.Request) (run tracer.Runnable
 	if err != nil {
 		return nil, nil, err
 	}
-	if r.Mode == modes.ReduceOverhead && done.Wrap != nil && x != nil && x.rt != nil && planned(x.prog) {
+	if modes.Plans(r.Mode) && done.Wrap != nil && x != nil && x.rt != nil && planned(x.prog) {
 		plan = func() tracer.Runnable { return done.Wrap(x.newPlan().run) }
 	}
 	return done.Run, plan, nil
@@ -140,10 +141,15 @@ func onMeta(g *graph.Graph) bool {
 // compile makes one pure graph a program and loads it, where there is a compiler.
 // opt tells what is known of its inputs and outputs.
 func (e *engine) compile(g *graph.Graph, r *tracer.Request, opt inductor.Options) (*executable, error) {
+	var record *logs.Autotuning
+	if opt.Tuned, record = e.autotuned(g, r, opt); record != nil && r.Log != nil {
+		defer func() { r.Log.Emit(logs.Artifact(r.ID, *record)) }()
+	}
 	x, err := e.compiled(g, r, opt)
 	if err != nil {
 		return nil, err
 	}
+	x.choose(autotune.Table(x.kernels(), opt.Tuned.Runs))
 	defer x.prog.DropText()
 	for _, y := range x.all() {
 		e.set.register(y.prof)
@@ -175,7 +181,7 @@ func (e *engine) compiled(g *graph.Graph, r *tracer.Request, opt inductor.Option
 	}
 	x := newExecutable(prog)
 	x.watch, x.id = r.Watch, r.ID
-	x.eager = g.Run
+	x.eager, x.tuned = g.Run, opt.Tuned
 	return x, nil
 }
 
@@ -222,7 +228,7 @@ func (e *engine) load(x *executable, r *tracer.Request) error {
 	if p.Libm {
 		libs = []string{"-lm"}
 	}
-	flags := flagsFor(len(p.Provenance.Kernels))
+	flags := flagsFor(len(p.Provenance.Kernels), x.tuned.Optimize)
 	want := codecache.Request{
 		Kind: "graph", Parts: []string{
 			strings.Join(p.Shards, "\x00"), strings.Join(flags, " "), strings.Join(libs, " "), e.cc.id, e.cpu.Flags,

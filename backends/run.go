@@ -9,6 +9,7 @@ import (
 
 	"tcdbg/inductor"
 	"tcdbg/inductor/plan"
+	"tcdbg/inductor/tune"
 	"tcdbg/logs"
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
@@ -34,7 +35,12 @@ type executable struct {
 	watch  tracer.KernelWatch // a debugger; nil without
 	id     logs.CompileID
 	bodies map[string][]*executable // of control flow, by the step that runs them
+	chosen []runChoice              // [] /* slot of the profile */ how kernels run, where that was timed; nil where not
+	tuned  tune.Choices             // that it was built with
 }
+
+// runChoice is the runtime library's tc_choice.
+type runChoice struct{ threads, rows, cols, _ int32 }
 
 // shape is a buffer's layout in numbers.
 type shape struct {
@@ -54,7 +60,7 @@ type frame struct {
 	syms    map[*sym.Symbol]int64
 	inner   bool       // of a body: sizes may be known from outside
 	packed  *packedSet // in use by this call, nil for none
-	args    [6]uintptr // of the call into C
+	args    [7]uintptr // of the call into C
 	times   []int64    // [] /* slot of the profile */ nanoseconds of this call; nil when it is not timed
 	clock   []int64    // memory of times
 }
@@ -193,7 +199,11 @@ func (f *frame) segment(st *plan.Step, slot int) {
 	if f.times != nil && len(st.Names) > 0 {
 		times = &f.times[slot]
 	}
-	f.enter(st.Segment, times)
+	var chosen *runChoice
+	if slot < len(f.x.chosen) && len(st.Names) > 0 {
+		chosen = &f.x.chosen[slot]
+	}
+	f.enter(st.Segment, times, chosen)
 	if times != nil {
 		for i := range st.Names {
 			f.x.prof.add(slot+i, f.times[slot+i])
@@ -201,13 +211,14 @@ func (f *frame) segment(st *plan.Step, slot int) {
 	}
 }
 
-// enter calls into C; times is where the kernels' times go, nil for nowhere. The
+// enter calls into C; times is where the kernels' times go, nil for nowhere, and chosen how each runs. The
 // arguments are in the frame, which outlives the call: a list of its own would
 // be garbage of every call.
-func (f *frame) enter(segment int, times *int64) {
+func (f *frame) enter(segment int, times *int64, chosen *runChoice) {
 	f.args = [...]uintptr{
 		f.x.entry, uintptr(segment), uintptr(unsafe.Pointer(&f.ptrs[0])),
 		uintptr(unsafe.Pointer(&f.sizes[0])), uintptr(unsafe.Pointer(f.x.graph)), uintptr(unsafe.Pointer(times)),
+		uintptr(unsafe.Pointer(chosen)),
 	}
 	r := ccall(f.x.rt.run, f.args[:]...)
 	runtime.KeepAlive(f.x) // with it the code would go

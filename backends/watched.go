@@ -35,7 +35,7 @@ func (f *frame) watched(in []torch.Value) {
 func (f *frame) one(segment, kernel int) {
 	f.args = [...]uintptr{
 		f.x.entry, uintptr(segment), uintptr(unsafe.Pointer(&f.ptrs[0])), uintptr(unsafe.Pointer(&f.sizes[0])),
-		uintptr(unsafe.Pointer(f.x.graph)), uintptr(kernel),
+		uintptr(unsafe.Pointer(f.x.graph)), uintptr(kernel), 0,
 	}
 	r := ccall(f.x.rt.one, f.args[:]...)
 	runtime.KeepAlive(f.x)

@@ -1,8 +1,10 @@
 package inductor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tcdbg/graph"
@@ -15,6 +17,7 @@ import (
 	"tcdbg/inductor/lower"
 	"tcdbg/inductor/plan"
 	"tcdbg/inductor/sched"
+	"tcdbg/inductor/tune"
 	"tcdbg/logs"
 )
 
@@ -37,6 +40,8 @@ type Options struct {
 	// as they come; MaxFusion bounds the nodes of a kernel, 0: the default.
 	NoEpilogueFusion, NoLayout bool
 	MaxFusion                  int
+	// Tuned is what was chosen by timing.
+	Tuned tune.Choices
 	// Faults, for tests of what looks for them, are put into the program.
 	Faults *Faults
 }
@@ -53,7 +58,9 @@ type Faults struct {
 var targets = []target{
 	{
 		"c", ".c", "C on vector types, for the machine's compiler",
-		func(o *Options) codegen.Target { return &cpp.Target{Machine: o.Machine, Cores: o.Cores} },
+		func(o *Options) codegen.Target {
+			return &cpp.Target{Machine: o.Machine, Cores: o.Cores, Forms: o.Tuned.Forms}
+		},
 	},
 	{"triton", ".py", "a Python module of Triton kernels, for a GPU", func(*Options) codegen.Target { return triton.Target{} }},
 }
@@ -213,7 +220,7 @@ func (c *compiler) foldNorm() (int, error) {
 }
 
 func (c *compiler) lower() (int, error) {
-	p, err := lower.Lower(c.graph, lower.Options{Params: c.opt.Params, Training: c.opt.Training})
+	p, err := lower.Lower(c.graph, lower.Options{Params: c.opt.Params, Training: c.opt.Training, Templates: c.opt.Tuned.Templates})
 	if err != nil {
 		return 0, err
 	}
@@ -231,10 +238,10 @@ func (c *compiler) lower() (int, error) {
 // layout rewrites the regions that are worth it, and keeps what was weighed.
 func (c *compiler) layout() (int, error) {
 	n := 0
-	if c.opt.NoLayout {
+	if c.opt.NoLayout || c.opt.Tuned.Layout == tune.LayoutPlanes {
 		return 0, nil
 	}
-	c.regions = layout.Blocks(c.ir, layout.Options{Lanes: c.opt.Machine.Lanes})
+	c.regions = layout.Blocks(c.ir, layout.Options{Lanes: c.opt.Machine.Lanes, All: c.opt.Tuned.Layout == tune.LayoutBlocks})
 	for _, r := range c.regions {
 		if r.Chosen {
 			n++
@@ -259,7 +266,7 @@ func (c *compiler) fuse() (int, error) {
 	c.logSchedule()
 	c.groups = sched.Schedule(c.ir, sched.Options{
 		Record: c.fusion, Decisions: c.opt.Decisions, Replaces: c.opt.Replaces,
-		MaxFusion: c.opt.MaxFusion, NoEpilogue: c.opt.NoEpilogueFusion,
+		MaxFusion: c.maxFusion(), NoEpilogue: c.unfused(),
 	})
 	if err := sched.CheckOrder(c.groups); err != nil {
 		return 0, fmt.Errorf("inductor: %s: %w", c.graph.Name, err)
@@ -271,6 +278,10 @@ func (c *compiler) fuse() (int, error) {
 	c.plan.Groups = c.groups
 	return 1, nil
 }
+
+// maxFusion and unfused are the options with what was chosen.
+func (c *compiler) maxFusion() int { return cmp.Or(c.opt.Tuned.MaxFusion, c.opt.MaxFusion) }
+func (c *compiler) unfused() bool  { return c.opt.NoEpilogueFusion || c.opt.Tuned.Unfused }
 
 // fusion keeps and logs one decision of the scheduler.
 func (c *compiler) fusion(s logs.FusionStep) {
@@ -305,6 +316,9 @@ func (c *compiler) generate() (int, error) {
 		}
 	}
 	c.provenance()
+	out.Products = cpp.Products(c.opt.Machine, c.plan)
+	out.Unblocked = slices.ContainsFunc(c.regions, func(r *layout.Region) bool { return !r.Chosen })
+	out.Blocked = slices.ContainsFunc(c.regions, func(r *layout.Region) bool { return r.Chosen })
 	return len(c.plan.Kernels), nil
 }
 

@@ -10,6 +10,7 @@ package inductor
 import (
 	"tcdbg/graph"
 	"tcdbg/inductor/plan"
+	"tcdbg/inductor/tune"
 	"tcdbg/logs"
 	"tcdbg/ops/sym"
 )
@@ -37,6 +38,10 @@ type Program struct {
 	Bodies  map[string][]*Program
 	Graph   *graph.Graph
 	Fusions []logs.FusionStep
+
+	// What could be chosen otherwise: products, and whether images lie in blocks of channels or could.
+	Products           []tune.Product
+	Blocked, Unblocked bool
 
 	heads []string // [] /* shard */ its prelude
 	entry string   // text of the entry function

@@ -12,9 +12,6 @@ import (
 
 // This file reads the keyword arguments of torch.Compile.
 
-// modeReduceOverhead is the option's value.
-const modeReduceOverhead = "reduce-overhead"
-
 // checkBackend refuses unknown backends and modes that a backend does not honour. It
 // returns the mode to compile with: one that the backend only passes over is default.
 func (t *Tracer) checkBackend(o options) (mode string, err error) {

@@ -9,6 +9,7 @@ import (
 	"tcdbg/graph/pass"
 	"tcdbg/logs"
 	"tcdbg/torch"
+	"tcdbg/torch/compiler/modes"
 	"tcdbg/tracer/eval"
 	"tcdbg/tracer/host"
 	"tcdbg/tracer/replay"
@@ -55,7 +56,7 @@ func (c *Compiled) Constant() bool { return c.constant }
 // run serves the call whose frame is on top of th. It reports whether the call
 // has returned; false leaves the frames to the interpreter.
 func (c *Compiled) run(th *host.Thread, f *host.Frame) bool {
-	if c.opts.mode != modeReduceOverhead {
+	if !modes.Plans(c.opts.mode) {
 		return c.serve(th, nil)
 	}
 	tu := replay.BeginCall(th, c, c.t.resets.Load())

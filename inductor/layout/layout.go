@@ -22,7 +22,8 @@ import (
 
 // Options say what is chosen for.
 type Options struct {
-	Lanes int // float32 elements of a vector
+	Lanes int  // float32 elements of a vector
+	All   bool // choose every region that can be
 }
 
 // Region is a set of buffers that share a layout, as the pass chose it.
@@ -69,6 +70,7 @@ func (m *image) root() *image {
 type chooser struct {
 	prog   *ir.Program
 	lanes  int64
+	all    bool
 	images map[*ir.Buffer]*image
 	order  []*image
 	again  []*ir.Node // to be checked once more: who loses a neighbour may lose its own place
@@ -76,7 +78,7 @@ type chooser struct {
 
 // Blocks chooses regions of a lowered program and rewrites them.
 func Blocks(p *ir.Program, opt Options) []*Region {
-	c := &chooser{prog: p, lanes: int64(opt.Lanes), images: map[*ir.Buffer]*image{}}
+	c := &chooser{prog: p, lanes: int64(opt.Lanes), all: opt.All, images: map[*ir.Buffer]*image{}}
 	c.candidates()
 	for _, n := range p.Nodes {
 		c.check(n)

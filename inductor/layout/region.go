@@ -37,7 +37,7 @@ func (c *chooser) regions() []*Region {
 		c.charge(n)
 	}
 	for _, r := range out {
-		r.Chosen = r.Saves > r.Costs
+		r.Chosen = c.all || r.Saves > r.Costs
 	}
 	return out
 }

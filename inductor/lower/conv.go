@@ -10,7 +10,7 @@ import (
 // weight with the gathered image: Out[n, g, oc, oh*ow] = W[g, oc, k] * X[n, g, k, oh*ow].
 
 // convolution lowers what has static sizes (the batch may be dynamic) and a
-// contiguous result, and what can be written out; all else stays an eager call.
+// contiguous result (or, where that is chosen, any), and what can be written out; all else stays an eager call.
 func convolution(c *call) error {
 	x, w, bias := c.self(), c.namedTensor("weight"), c.namedTensor("bias")
 	s, ok := c.convShape(x, w)
@@ -24,7 +24,7 @@ func convolution(c *call) error {
 		return c.extern(ir.ReasonArgs)
 	}
 	m := c.meta()
-	if bias == nil {
+	if bias == nil && c.contiguousResult() {
 		c.convProduct(s, c.bindResult())
 		return nil
 	}
@@ -33,6 +33,10 @@ func convolution(c *call) error {
 	c.convProduct(s, prod)
 	out := c.bindResult()
 	b := c.l.pointwiseNode(out.shape)
+	if bias == nil {
+		b.store(out.buf, out.stride, b.load(prod))
+		return nil
+	}
 	b.store(out.buf, out.stride, b.add2(b.load(prod), b.load(perChannel(bias, len(m.Shape)))))
 	return nil
 }
@@ -100,10 +104,8 @@ func (c *call) convShape(x, w *tensor) (*convShape, bool) {
 		return nil, false
 	}
 	m := c.meta()
-	for i, st := range ops.ContiguousStrides(m.Shape) {
-		if !sym.Same(st, m.Stride[i]) {
-			return nil, false
-		}
+	if !c.l.opt.Templates && !c.contiguousResult() {
+		return nil, false
 	}
 	step, ok1 := c.convInts("stride", dims)
 	pad, ok2 := c.convInts("padding", dims)
@@ -142,6 +144,12 @@ func (c *call) convShape(x, w *tensor) (*convShape, bool) {
 	}
 	s.flatten()
 	return s, true
+}
+
+// contiguousResult reports whether the result lies as the template writes it.
+func (c *call) contiguousResult() bool {
+	m := c.meta()
+	return sym.AllSame(ops.ContiguousStrides(m.Shape), m.Stride)
 }
 
 // flatten makes an image whose positions are independent and follow one another

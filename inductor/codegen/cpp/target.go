@@ -2,6 +2,7 @@ package cpp
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tcdbg/inductor/codegen"
@@ -18,6 +19,8 @@ import (
 type Target struct {
 	Machine
 	Cores int // shards that can be compiled at once
+	// Forms are those of convolutions that were chosen by timing, by their keys.
+	Forms map[string]int
 }
 
 // Name is the language.
@@ -56,6 +59,9 @@ func (t *Target) packedFilter(p *plan.Plan, n *ir.Node) (*ir.Buffer, plan.ConvFo
 	form := unpackedForm(t.Lanes, n)
 	if pixels, ok := v.Pixels.IsConst(); ok && groups == 1 {
 		form = ChooseConv(t.Lanes, channels, k, pixels, n.MM.Conv)
+	}
+	if chosen, ok := t.Forms[convKey(n)]; ok && slices.Contains(convForms(t.Lanes, n), plan.ConvForm(chosen)) {
+		form = plan.ConvForm(chosen)
 	}
 	return v.Weight, form, PackedConv(form, t.Lanes, groups, channels/groups, k)
 }

@@ -12,8 +12,10 @@ import (
 
 // The modes.
 const (
-	Default        = "default"
-	ReduceOverhead = "reduce-overhead"
+	Default                 = "default"
+	ReduceOverhead          = "reduce-overhead"
+	MaxAutotune             = "max-autotune"
+	MaxAutotuneNoCUDAGraphs = "max-autotune-no-cudagraphs"
 )
 
 // backend is a row: the modes that it honours, and PyTorch's tag.
@@ -27,19 +29,14 @@ type backend struct {
 var backends = []backend{
 	{"aot_eager", []string{Default}, "debug"},
 	{"eager", []string{Default}, "debug"},
-	{"inductor", []string{Default, ReduceOverhead}, ""},
+	{"inductor", known, ""},
 }
 
 // known are the modes that some backend honours.
-var known = []string{Default, ReduceOverhead}
+var known = []string{Default, ReduceOverhead, MaxAutotune, MaxAutotuneNoCUDAGraphs}
 
-// instead says what to use in place of modes of PyTorch's that no backend honours.
-var instead = map[string]string{
-	"max-autotune":               untimed + "use \"reduce-overhead\", which is the rest of that mode",
-	"max-autotune-no-cudagraphs": untimed + "use \"default\"",
-}
-
-const untimed = "kernels are chosen by a cost model, and none are timed; "
+// Plans reports whether a mode has the results of calls without gradients keep their memory.
+func Plans(mode string) bool { return mode == ReduceOverhead || mode == MaxAutotune }
 
 // Backends lists the backends, those that the program has registered too, without those that have one of the tags.
 func Backends(excludeTags ...string) []string {
@@ -80,9 +77,6 @@ func Check(name, mode string) (passedOver bool, err error) {
 }
 
 func unknownMode(mode string) error {
-	if use := instead[mode]; use != "" {
-		return fmt.Errorf("mode %q is not supported: %s", mode, use)
-	}
 	return fmt.Errorf("mode %q is not supported; there are %s", mode, quoted(known))
 }
 
@@ -91,5 +85,6 @@ func quoted(names []string) string {
 	for i, n := range names {
 		out[i] = fmt.Sprintf("%q", n)
 	}
-	return strings.Join(out, " and ")
+	last := len(out) - 1
+	return strings.Join(out[:last], ", ") + " and " + out[last]
 }

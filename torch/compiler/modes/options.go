@@ -17,6 +17,8 @@ type Options struct {
 	MaxFusionSize        int // 0: the default
 	CUDAGraphs           bool
 	Trace                bool // the debug folder is written
+	MaxAutotune          bool // candidates are timed
+	CoordinateDescent    bool // and the neighbours of those that won
 }
 
 // What is said of options that do not go together.
@@ -42,18 +44,18 @@ var optionTable = []optionRow{
 	{name: "layout_optimization", def: true, set: flag(func(o *Options, v bool) { o.NoLayoutOptimization = !v })},
 	{name: "max_fusion_size", def: DefaultMaxFusion, set: setMaxFusion},
 	{name: "trace.enabled", def: false, set: flag(func(o *Options, v bool) { o.Trace = v })},
+	{name: "max_autotune", def: false, set: flag(func(o *Options, v bool) { o.MaxAutotune = v })},
+	{name: "coordinate_descent_tuning", def: false, set: flag(func(o *Options, v bool) { o.CoordinateDescent = v })},
 	{name: "triton.cudagraphs", def: false, set: flag(func(o *Options, v bool) { o.CUDAGraphs = v })},
 
-	{name: "coordinate_descent_tuning", def: false, instead: noTuning},
-	{name: "max_autotune", def: false, instead: noTuning},
-	{name: "max_autotune_gemm", def: false, instead: noTuning},
-	{name: "max_autotune_pointwise", def: false, instead: noTuning},
+	{name: "max_autotune_gemm", def: false, instead: wholeGraphs},
+	{name: "max_autotune_pointwise", def: false, instead: wholeGraphs},
 	{name: "freezing", def: false, instead: "weights stay inputs, whose packed copies are kept between calls; leave the option out"},
 	{name: "shape_padding", def: false, instead: "products of odd sizes run unpadded; leave the option out"},
 }
 
-// noTuning is said of what would time candidates.
-const noTuning = untimed + "leave the option out"
+// wholeGraphs is said of what would time some kernels alone.
+const wholeGraphs = "kernels are chosen for a graph as a whole; use max_autotune"
 
 // flag sets an option that is on or off.
 func flag(set func(o *Options, v bool)) func(*Options, any) error {
@@ -123,8 +125,21 @@ func ModeOptions(mode string) (map[string]any, error) {
 		return map[string]any{}, nil
 	case ReduceOverhead:
 		return map[string]any{"triton.cudagraphs": true}, nil
+	case MaxAutotune:
+		return map[string]any{"coordinate_descent_tuning": true, "max_autotune": true, "triton.cudagraphs": true}, nil
+	case MaxAutotuneNoCUDAGraphs:
+		return map[string]any{"coordinate_descent_tuning": true, "max_autotune": true}, nil
 	}
 	return nil, unknownMode(mode)
+}
+
+// OfMode are options with those that a mode sets.
+func (o Options) OfMode(mode string) Options {
+	if mode == MaxAutotune || mode == MaxAutotuneNoCUDAGraphs {
+		o.MaxAutotune, o.CoordinateDescent = true, true
+	}
+	o.CUDAGraphs = o.CUDAGraphs || Plans(mode)
+	return o
 }
 
 // nearest names the option that is spelt most like name, where one is near, and ends the phrase.
