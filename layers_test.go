@@ -226,7 +226,8 @@ func checkOurs(pkg, imp string, row *layer, test bool) []string {
 		return nil
 	}
 	// programs, not the engine
-	native := strings.HasPrefix(pkg, "fixtures") || strings.HasPrefix(pkg, "internal/test/modeltest") || strings.HasPrefix(pkg, "scripts/bench-")
+	native := strings.HasPrefix(pkg, "fixtures") || strings.HasPrefix(pkg, "internal/test/modeltest") ||
+		strings.HasPrefix(pkg, "scripts/bench-")
 	if isSource(imp) && !isSource(pkg) && !native && !test {
 		return []string{pkg + " imports " + imp + ", which is a source package"}
 	}

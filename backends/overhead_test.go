@@ -197,7 +197,7 @@ func main() {
 func TestModes(t *testing.T) {
 	b := inductorAt(t, 0)
 	for mode, honoured := range map[string]bool{
-		"": true, "default": true, "reduce-overhead": true, "max-autotune": false, "max-autotune-no-cudagraphs": false, "fast": false,
+		"": true, "default": true, "reduce-overhead": true, "max-autotune": true, "max-autotune-no-cudagraphs": true, "fast": false,
 	} {
 		err := checkMode(mode)
 		if honoured != (err == nil) || err != nil && !strings.Contains(err.Error(), `"`+mode+`"`) {

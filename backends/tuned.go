@@ -24,7 +24,7 @@ import (
 // called on inputs of the real shapes, and what is faster is kept, in the cache of compiled code, too.
 
 // tuningBudget bounds a search, but for the last build that it waits for.
-const tuningBudget = 10 * time.Second
+const tuningBudget = 20 * time.Second
 
 // autotuned are the choices for a graph, from the cache or by timing; a nil record: nobody asks for any.
 func (e *engine) autotuned(g *graph.Graph, r *tracer.Request, opt inductor.Options) (tune.Choices, *logs.Autotuning) {
@@ -40,9 +40,8 @@ func (e *engine) autotuned(g *graph.Graph, r *tracer.Request, opt inductor.Optio
 		record.Graph, record.Cached = g.Name, true
 		return c, record
 	}
-	t := &tuning{engine: e, graph: g, request: r, opt: opt, began: time.Now()}
+	t := &tuning{engine: e, graph: g, request: r, opt: opt, began: time.Now(), said: time.Now()}
 	defer torch.RandomState()()
-	t.say("timing candidates for up to %.0f s", tuningBudget.Seconds())
 	c, record, err := t.search()
 	t.drop()
 	if err != nil {
@@ -50,7 +49,9 @@ func (e *engine) autotuned(g *graph.Graph, r *tracer.Request, opt inductor.Optio
 		return tune.Choices{}, nil
 	}
 	record.Graph = g.Name
-	t.say("%s", autotune.Summary(record))
+	if t.spoke {
+		t.say("%s", record.Summary())
+	}
 	e.keepChoices(key, c, record)
 	return c, record
 }
@@ -65,20 +66,21 @@ type tuning struct {
 	want    []torch.Value // outputs by default
 	began   time.Time
 	said    time.Time
+	spoke   bool
 }
 
 // say tells what is done.
 func (t *tuning) say(format string, args ...any) {
 	fmt.Fprintf(t.set.cfg.Stderr, "tcdbg: max-autotune %s: %s\n", t.graph.Name, fmt.Sprintf(format, args...))
-	t.said = time.Now()
+	t.said, t.spoke = time.Now(), true
 }
 
-// progressEvery is how long nothing is said.
+// progressEvery is how long nothing is said: a search that takes less is not heard of.
 const progressEvery = 2 * time.Second
 
 func (t *tuning) progress(what string) {
 	if time.Since(t.said) > progressEvery {
-		t.say("%.0f s: %s", time.Since(t.began).Seconds(), what)
+		t.say("%.0f of at most %.0f s: %s", time.Since(t.began).Seconds(), tuningBudget.Seconds(), what)
 	}
 }
 
@@ -97,6 +99,9 @@ func (t *tuning) search() (tune.Choices, *logs.Autotuning, error) {
 	}
 	s.Runs = len(first.prog.Symbols) == 0 // what is best for one size may not be for the next
 	s.Variants = t.variants(first.prog)
+	if len(first.prog.Provenance.Kernels) >= manyKernels {
+		s.Last = []autotune.Variant{{What: "compiler", Name: "-O2", Set: func(c *tune.Choices) { c.Optimize = true }}}
+	}
 	return s.Do()
 }
 
@@ -116,12 +121,8 @@ func (t *tuning) variants(p *inductor.Program) []autotune.Variant {
 	if slices.ContainsFunc(p.Provenance.Kernels, convolved) {
 		add("convolutions", "template", func(c *tune.Choices) { c.Templates = true })
 	}
-	if len(p.Provenance.Kernels) >= manyKernels {
-		add("compiler", "-O2", func(c *tune.Choices) { c.Optimize = true })
-	}
 	if t.request.Options.CoordinateDescent {
 		add("fusion", "8 nodes at most", func(c *tune.Choices) { c.MaxFusion = 8 })
-		add("fusion", "256 nodes at most", func(c *tune.Choices) { c.MaxFusion = 256 })
 		add("epilogues", "kernels of their own", func(c *tune.Choices) { c.Unfused = true })
 	}
 	return out

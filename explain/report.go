@@ -11,6 +11,8 @@
 package explain
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -63,6 +65,7 @@ type Report struct {
 	Graphs     []*Graph
 	Kernels    []*Kernel
 	Fusions    []*Fusion // one for each compiled graph with decisions
+	Autotuned  []*Autotuned
 	Passes     []*PassRun
 	Lowered    *Lowered // how a lowered graph's kernels differ from PyTorch's; nil: it is no such trace
 	Failures   []*Failure
@@ -405,6 +408,25 @@ type Kernel struct {
 	Fused   int   // operators in it
 	// CompileMicros is the time that compiling the kernel took, 0: unknown.
 	CompileMicros int64
+	Tuned         []*logs.Tuning // candidates that were timed for it
+}
+
+// Autotuned is what was chosen for a compiled graph by timing candidates.
+type Autotuned struct {
+	ID ID
+	*logs.Autotuning
+}
+
+// Changes are the choices that differ from the default, those first that save most of a call; none where the default stays.
+func (a *Autotuned) Changes() []*logs.Tuning {
+	var out []*logs.Tuning
+	for i := range a.Tables {
+		if t := &a.Tables[i]; t.Changed() && !a.Kept {
+			out = append(out, t)
+		}
+	}
+	slices.SortStableFunc(out, func(x, y *logs.Tuning) int { return cmp.Compare(y.Saved(), x.Saved()) })
+	return out
 }
 
 // OutputCode is the generated wrapper.

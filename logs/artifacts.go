@@ -361,38 +361,3 @@ type State struct {
 }
 
 func (State) ArtifactName() (string, int) { return "tcdbg_state", 1 }
-
-// Autotuning is what a backend chose for one compiled graph by timing candidates.
-type Autotuning struct {
-	Graph   string  `json:"graph"`
-	Seconds float64 `json:"seconds"` // that the search took, building included
-	Build   float64 `json:"build_seconds"`
-	Threads int     `json:"threads"`
-	Cached  bool    `json:"cached,omitempty"` // the choices were on disk, and nothing was timed now
-	Ended   string  `json:"ended,omitempty"`  // why the search ended before its end
-	// Default and Chosen are the least nanoseconds of a whole call, as cost models have it and with what was chosen,
-	// timed in turns; Kept says that the default stays, since it was not slower beyond noise.
-	Default int64    `json:"default_ns"`
-	Chosen  int64    `json:"chosen_ns"`
-	Kept    bool     `json:"default_kept,omitempty"`
-	Tables  []Tuning `json:"tables"`
-}
-
-// Tuning is the candidates of one choice.
-type Tuning struct {
-	Kernels []string   `json:"kernels,omitempty"` // that it is made for; none: the whole graph
-	Op      string     `json:"op"`                // convolution, mm, bmm, graph, or a kernel's operators
-	Shapes  []string   `json:"shapes,omitempty"`
-	What    string     `json:"what"` // layout, form, threads, tiles, ...
-	Tried   []TunedWay `json:"tried"`
-	Chosen  string     `json:"chosen"`
-}
-
-// TunedWay is one candidate.
-type TunedWay struct {
-	Name  string `json:"name"`
-	Nanos int64  `json:"ns"` // the least of a call, of all kernels together; 0: it could not be timed
-	Wrong string `json:"wrong,omitempty"`
-}
-
-func (Autotuning) ArtifactName() (string, int) { return "tcdbg_autotuning", 1 }

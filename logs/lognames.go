@@ -77,7 +77,7 @@ var logTable = []logName{
 	{"kernel_code", "inductor", true, "generated code of each kernel"},
 	{"perf_hints", "inductor", true, "advice about kernels: library calls, fallbacks"},
 	{"benchmarking", "", true, ""},
-	{"autotuning", "", true, ""},
+	{"autotuning", "inductor", true, "candidates that max-autotune timed, and what it chose"},
 	{"autotuning_inputs", "", true, ""},
 	{"node_runtime_estimation", "", true, ""},
 	{"cudagraphs", "inductor", false, "mode reduce-overhead: that no CUDA graph is recorded, and what is done in its place"},

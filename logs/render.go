@@ -81,6 +81,7 @@ var printers = map[string]func(r *Renderer, o Out){
 	"tcdbg_fusion_step":         (*Renderer).fusion,
 	"tcdbg_pass_step":           (*Renderer).pass,
 	"tcdbg_provenance":          (*Renderer).kernels,
+	"tcdbg_autotuning":          (*Renderer).autotuning,
 	"tcdbg_trace_step":          (*Renderer).step,
 	"create_symbol":             (*Renderer).symbol,
 	"tcdbg_graph_inputs":        (*Renderer).cudagraphs,
@@ -102,6 +103,12 @@ func (r *Renderer) cudagraphs(o Out) {
 func (r *Renderer) lowered(o Out) {
 	if s, ok := data[Schedule](o); ok {
 		r.print('V', "post_grad_graphs", o, "TRACED GRAPH\n ===== AFTER POST GRAD =====\n"+s.Code)
+	}
+}
+
+func (r *Renderer) autotuning(o Out) {
+	if v, ok := data[Autotuning](o); ok {
+		r.print('I', "autotuning", o, v.Text())
 	}
 }
 

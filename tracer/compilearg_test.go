@@ -307,7 +307,8 @@ func main() {
 	try("nil", func() { torch.Compile(none) })
 	try("nil module", func() { torch.Compile(nobody) })
 	try("mode", func() { torch.Compile(f, kw.Mode("fast")) })
-	try("autotune", func() { torch.Compile(f, kw.Mode("max-autotune")) })
+	try("autotune", func() { torch.Compile(f, kw.Mode("max_autotune")) })
+	try("autotuned", func() { torch.Compile(f, kw.Mode("max-autotune")) })
 	try("eager mode", func() { torch.Compile(f, kw.Backend("eager"), kw.Mode("fast")) })
 	try("passed over", func() { torch.Compile(f, kw.Backend("eager"), kw.Mode("reduce-overhead")) })
 	try("passed over", func() { torch.Compile(f, kw.Backend("aot_eager"), kw.Mode("reduce-overhead")) })
@@ -316,7 +317,7 @@ func main() {
 	try("option", func() { torch.Compile(f, kw.Lr(0.1)) })
 	try("type", func() { torch.Compile(f, torch.Option{Name: "fullgraph", Value: 1}) })
 	try("disabled", func() { torch.Compile(f, kw.Mode("fast"), kw.Disable(true)) })
-	try("tuned", func() { torch.Compile(f, kw.Mode("max-autotune-no-cudagraphs")) })
+	try("tuned", func() { torch.Compile(f, kw.Options(map[string]any{"max_autotune_gemm": true})) })
 	try("near", func() { torch.Compile(f, kw.Options(map[string]any{"epilog_fusion": true})) })
 	try("far", func() { torch.Compile(f, kw.Options(map[string]any{"quux": 1})) })
 	try("bool", func() { torch.Compile(f, kw.Options(map[string]any{"epilogue_fusion": 1})) })
@@ -325,11 +326,12 @@ func main() {
 	try("both", func() { torch.Compile(f, kw.Mode("default"), kw.Options(map[string]any{}), kw.Disable(true)) })
 	try("custom", func() { torch.Compile(f, kw.Backend(bad), kw.Options(map[string]any{})) })
 	try("ok", func() {
-		torch.Compile(f, kw.Options(map[string]any{"max-fusion-size": 8, "triton.cudagraphs": true, "max_autotune": false}))
+		torch.Compile(f, kw.Options(map[string]any{"max-fusion-size": 8, "triton.cudagraphs": true, "max_autotune": true, "coordinate_descent_tuning": true}))
 	})
 	fmt.Println(compiler.ListBackends(), compiler.ListBackends("debug"), compiler.ListOptions())
 	fmt.Println(compiler.ListModeOptions("default"), compiler.ListModeOptions("reduce-overhead"))
-	try("list", func() { compiler.ListModeOptions("max-autotune") })
+	fmt.Println(compiler.ListModeOptions("max-autotune"), compiler.ListModeOptions("max-autotune-no-cudagraphs"))
+	try("list", func() { compiler.ListModeOptions("fast") })
 	try("fine", func() { torch.Compile(f, kw.Mode("reduce-overhead"), kw.Dynamic(true)) })
 }`
 	dir := t.TempDir()
@@ -346,16 +348,18 @@ func main() {
 		t.Errorf("under the tracer\n%s%s\nunder go run\n%s", got.stdout, got.stderr, out)
 	}
 	for _, want := range []string{
-		`autotune mode "max-autotune" is not supported: kernels are chosen by a cost model, and none are timed; use "reduce-overhead"`,
-		`tuned mode "max-autotune-no-cudagraphs" is not supported: kernels are chosen by a cost model, and none are timed; use "default"`,
+		`autotune mode "max_autotune" is not supported, did you mean "max-autotune"? there are`, "autotuned <nil>",
+		`tuned optimization option "max_autotune_gemm" is not supported with true: kernels are chosen for a graph as a whole; use max_autotune`,
 		`near unexpected optimization option "epilog_fusion", did you mean "epilogue_fusion"? known options are`,
 		`far unexpected optimization option "quux"; known options are`,
 		`bool optimization option "epilogue_fusion": got int, should be bool`, `size optimization option "max_fusion_size": 0 is below 1`,
 		`fixed optimization option "freezing" is not supported with true: weights stay inputs`,
 		"both either mode or options can be specified", "custom options are Inductor's", "ok <nil>",
-		"[aot_eager eager inductor] [inductor] [epilogue_fusion layout_optimization max_fusion_size trace.enabled triton.cudagraphs]",
-		"map[] map[triton.cudagraphs:true]", `list compiler.ListModeOptions: mode "max-autotune" is not supported`,
-		"mode mode \"fast\" is not supported; there are \"default\" and \"reduce-overhead\"",
+		"[aot_eager eager inductor] [inductor] [coordinate_descent_tuning epilogue_fusion layout_optimization max_autotune " +
+			"max_fusion_size trace.enabled triton.cudagraphs]",
+		"map[] map[triton.cudagraphs:true]", `list compiler.ListModeOptions: mode "fast" is not supported`,
+		"map[coordinate_descent_tuning:true max_autotune:true triton.cudagraphs:true] map[coordinate_descent_tuning:true max_autotune:true]",
+		`mode mode "fast" is not supported; there are "default", "reduce-overhead", "max-autotune" and "max-autotune-no-cudagraphs"`,
 		"eager mode mode \"fast\" is not supported", "passed over <nil>", "has no method Forward",
 	} {
 		if !strings.Contains(got.stdout, want) {

@@ -40,8 +40,8 @@ func main() {
 // honours.
 func TestModesAreRefusedByName(t *testing.T) {
 	o := runProgram(t, `
-func main() { torch.Compile(func(x *torch.Tensor) *torch.Tensor { return x }, kw.Mode("max-autotune")) }`, true)
-	if o.exit.Code != 2 || !strings.Contains(o.stderr, `mode "max-autotune" is not supported`) {
+func main() { torch.Compile(func(x *torch.Tensor) *torch.Tensor { return x }, kw.Mode("max-autotuned")) }`, true)
+	if o.exit.Code != 2 || !strings.Contains(o.stderr, `mode "max-autotuned" is not supported, did you mean "max-autotune"?`) {
 		t.Errorf("exit %d, stderr %s", o.exit.Code, o.stderr)
 	}
 }

@@ -199,6 +199,11 @@ func kernelSummary(d *doc, k *explain.Kernel) {
 	if v := k.GFLOPPerSecond(); v > 0 {
 		text += fmt.Sprintf(" · %.1f GFLOP/s", v)
 	}
+	for _, t := range k.Tuned {
+		if t.Changed() {
+			text += " · " + t.What + ": " + theme.Clean(t.Chosen)
+		}
+	}
 	d.add(theme.T(theme.Faint, text))
 }
 
@@ -241,6 +246,36 @@ func kernelTimes(d *doc, k *explain.Kernel) {
 	}
 }
 
+// tunedShown is how many candidates of a choice are shown.
+const tunedShown = 6
+
+// kernelTuned is what was timed for a kernel, and what was chosen.
+func kernelTuned(d *doc, k *explain.Kernel) {
+	for _, t := range k.Tuned {
+		d.heading("AUTOTUNED: " + t.What + " of " + t.Title())
+		if n := len(t.Kernels); n > 1 {
+			d.wrap(theme.Faint, 2, fmt.Sprintf("together with %s that compute the same", count(n-1, "kernel")))
+		}
+		for i, w := range t.Tried {
+			if i >= tunedShown && w.Name != t.Chosen {
+				continue
+			}
+			glyph, style, took := "  ", theme.Plain, nanos(w.Nanos)
+			if w.Name == t.Chosen {
+				glyph, style = "▸ ", theme.Bold
+			}
+			if w.Nanos == 0 {
+				took = "not timed"
+			}
+			text := theme.FitRight(took, 10) + "  " + theme.Clean(w.Name)
+			if w.Name == t.Chosen {
+				text += "  (chosen)"
+			}
+			d.add(theme.T(style, glyph+text))
+		}
+	}
+}
+
 // kernelFacts is what is known of a kernel besides its code.
 func kernelFacts(d *doc, k *explain.Kernel) {
 	d.add(theme.T(theme.Bold, k.Name), theme.T(theme.Faint, "  "+k.Lang+" "+idText(k.ID)))
@@ -262,6 +297,7 @@ func kernelFacts(d *doc, k *explain.Kernel) {
 		d.labelled("flops", fmt.Sprintf("%.4g", float64(k.FLOPs)))
 	}
 	kernelTimes(d, k)
+	kernelTuned(d, k)
 	if len(k.Nodes) > 0 {
 		d.heading("NODES")
 		for _, n := range k.Nodes {

@@ -70,7 +70,7 @@ type formTable struct {
 
 func newFormTable(same []tune.Product, name func(int) string) *formTable {
 	t := &formTable{form: same[0].Form, best: leasts{}}
-	t.table = logs.Tuning{Op: same[0].Op, Shapes: same[0].Shapes, What: "form", Chosen: name(same[0].Form)}
+	t.table = logs.Tuning{Op: same[0].Op, Shapes: same[0].Shapes, What: "form", Chosen: name(same[0].Form), Was: name(same[0].Form)}
 	for _, p := range same {
 		t.table.Kernels = append(t.table.Kernels, p.Kernel)
 	}
@@ -100,6 +100,9 @@ func (t *formTable) fill(chosen int, name func(int) string) {
 
 // noted adds a way to a table, or lowers its time.
 func noted(t *logs.Tuning, name string, got times) {
+	if got.wrong == nil && got.calls == 0 {
+		return
+	}
 	w := logs.TunedWay{Name: name, Nanos: got.whole}
 	if got.wrong != nil {
 		w = logs.TunedWay{Name: name, Wrong: got.wrong.Error()}

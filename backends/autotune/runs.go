@@ -21,6 +21,7 @@ type unit struct {
 	tiled   bool
 	run     Run // as chosen so far
 	saves   int64
+	tables  []int // of the record
 }
 
 // candidate is one value of what is chosen; it is not for units of which it returns false.
@@ -175,7 +176,7 @@ func (s *Search) tabled(u *unit, what string, list []candidate, best leasts, cho
 		}
 		return "default"
 	}
-	t := logs.Tuning{Op: u.op, Shapes: u.shapes, What: what, Chosen: name(chosen)}
+	t := logs.Tuning{Op: u.op, Shapes: u.shapes, What: what, Chosen: name(chosen), Was: name(0)}
 	for _, k := range u.kernels {
 		t.Kernels = append(t.Kernels, s.now.Kernels()[k])
 	}
@@ -184,6 +185,7 @@ func (s *Search) tabled(u *unit, what string, list []candidate, best leasts, cho
 			t.Tried = append(t.Tried, logs.TunedWay{Name: name(i), Nanos: ns})
 		}
 	}
+	u.tables = append(u.tables, len(s.record.Tables))
 	s.add(t)
 }
 
@@ -249,7 +251,18 @@ func (s *Search) keepRuns(units []*unit) {
 			}
 			return
 		}
+		s.leave(chosen[len(chosen)/2:])
 		chosen = chosen[:len(chosen)/2]
+	}
+	s.leave(chosen)
+}
+
+// leave notes that units run as they did.
+func (s *Search) leave(units []*unit) {
+	for _, u := range units {
+		for _, i := range u.tables {
+			s.record.Tables[i].Chosen = s.record.Tables[i].Was
+		}
 	}
 }
 

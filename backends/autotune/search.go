@@ -25,6 +25,8 @@ type Search struct {
 	Build func(c tune.Choices) (Program, []tune.Product, error)
 	// Variants are choices for the whole graph that are worth trying.
 	Variants []Variant
+	// Last are those that leave kernels what they are: they are tried when those have been chosen.
+	Last []Variant
 	// FormName names a convolution's form.
 	FormName func(int) string
 	Threads  int
@@ -68,11 +70,12 @@ func (s *Search) Do() (tune.Choices, *logs.Autotuning, error) {
 	}
 	defer s.close()
 	s.now = s.base
-	s.variants()
+	s.variants(s.Variants, 0.4)
 	s.forms()
 	if s.Runs {
 		s.runs()
 	}
+	s.variants(s.Last, 0.8)
 	s.settle()
 	s.record.Seconds, s.record.Build = time.Since(s.start).Seconds(), s.built.Seconds()
 	return s.best, s.record, nil
@@ -121,17 +124,17 @@ func (s *Search) accept(p Program, prods []tune.Product, c tune.Choices) {
 }
 
 // variants tries choices for the whole graph, one after the other, each on top of what was faster.
-func (s *Search) variants() {
+func (s *Search) variants(list []Variant, part float64) {
 	tables := map[string]*logs.Tuning{}
 	var order []string
-	for i, v := range s.Variants {
-		if s.over(0.5) {
+	for i, v := range list {
+		if s.over(part) {
 			break
 		}
-		s.progress("%s %s, %d of %d", v.What, v.Name, i+1, len(s.Variants))
+		s.progress("%s %s, %d of %d", v.What, v.Name, i+1, len(list))
 		t := tables[v.What]
 		if t == nil {
-			t = &logs.Tuning{Op: "graph", What: v.What, Chosen: "default"}
+			t = &logs.Tuning{Op: "graph", What: v.What, Chosen: "default", Was: "default"}
 			tables[v.What], order = t, append(order, v.What)
 		}
 		s.variant(v, t)
@@ -150,9 +153,10 @@ func (s *Search) variant(v Variant, t *logs.Tuning) {
 		t.Tried = append(t.Tried, logs.TunedWay{Name: v.Name, Wrong: err.Error()})
 		return
 	}
-	got := inTurns([]way{{program: s.now}, {program: p}}, s.slice(0.04))
-	if got[1].wrong == nil && faster(got, graphMargin) { // once more: a lucky round is not enough
-		again := inTurns([]way{{program: s.now}, {program: p}}, s.slice(0.04))
+	ways := []way{{s.now, s.table(s.best.Runs)}, {p, Table(p.Kernels(), c.Runs)}}
+	got := inTurns(ways, s.slice(0.04))
+	if faster(got, graphMargin) { // once more: a lucky round is not enough
+		again := inTurns(ways, s.slice(0.04))
 		if !faster(again, graphMargin) {
 			got[1].whole = max(got[1].whole, again[1].whole)
 			got[0].whole = min(got[0].whole, again[0].whole)
@@ -169,7 +173,7 @@ func (s *Search) variant(v Variant, t *logs.Tuning) {
 }
 
 func faster(got []times, margin float64) bool {
-	return got[1].wrong == nil && float64(got[1].whole) < margin*float64(got[0].whole)
+	return got[1].wrong == nil && got[1].calls > 0 && float64(got[1].whole) < margin*float64(got[0].whole)
 }
 
 // forms tries the forms of all convolutions at once, each its next one, and takes for each what was fastest.
@@ -187,7 +191,7 @@ func (s *Search) forms() {
 	for _, k := range keys {
 		tables[k] = newFormTable(byKey[k], s.FormName)
 	}
-	for round := 0; len(keys) > 0 && !s.over(0.6); round++ {
+	for round := 0; len(keys) > 0 && !s.over(0.55); round++ {
 		c, any := clone(s.best), false
 		for _, k := range keys {
 			if f, ok := tables[k].next(round); ok {
@@ -270,7 +274,7 @@ func (s *Search) keep(c tune.Choices) bool {
 func (s *Search) settle() {
 	s.progress("the whole graph by default and as chosen")
 	runs := s.table(s.best.Runs)
-	ways := []way{{program: s.base}, {program: s.now, runs: runs}}
+	ways := []way{{s.base, nil}, {s.now, runs}}
 	if s.now == s.base && runs == nil {
 		got := inTurns(ways[:1], s.slice(0.02))
 		s.record.Default, s.record.Chosen, s.record.Kept = got[0].whole, got[0].whole, true
@@ -280,6 +284,9 @@ func (s *Search) settle() {
 	s.record.Default, s.record.Chosen = got[0].whole, got[1].whole
 	if !faster(got, graphMargin) {
 		s.record.Kept, s.best = true, tune.Choices{}
+		for i := range s.record.Tables {
+			s.record.Tables[i].Chosen = s.record.Tables[i].Was
+		}
 	}
 }
 

@@ -55,6 +55,7 @@ type Fold struct {
 	failures  []*explain.Failure
 	outputs   []*explain.Kernel // kernels in order
 	fusions   []*explain.Fusion
+	autotuned []*explain.Autotuned
 	passes    []*explain.PassRun
 	caches    []explain.CacheEvent
 	symbols   []*explain.Symbol
@@ -287,7 +288,7 @@ var handlers = map[string]handler{
 	"tcdbg_graph_code": tcdbgGraphCode, "tcdbg_graph_inputs": tcdbgGraphInputs,
 	"tcdbg_pass_step": tcdbgPass, "tcdbg_fusion_step": tcdbgFusion, "tcdbg_schedule": tcdbgSchedule,
 	"tcdbg_memory_plan": tcdbgMemory, "tcdbg_saved_values": tcdbgSaved, "tcdbg_provenance": tcdbgProvenance,
-	"tcdbg_triton_code": tcdbgTarget, "tcdbg_compiler_failure": tcdbgCompilerFailure,
+	"tcdbg_triton_code": tcdbgTarget, "tcdbg_autotuning": tcdbgAutotuning, "tcdbg_compiler_failure": tcdbgCompilerFailure,
 	"tcdbg_hook_failure": tcdbgHookFailure,
 	"tcdbg_profile":      tcdbgProfile, "tcdbg_profiled": tcdbgProfiled,
 	"tcdbg_aggregate": tcdbgAggregate, "tcdbg_state": tcdbgState,

@@ -72,6 +72,7 @@ func copyReport(f *Fold) *explain.Report {
 		cp.Round, cp.Refused, cp.Scores = 0, nil, nil
 		r.Fusions = append(r.Fusions, &cp)
 	}
+	r.Autotuned = slices.Clone(f.autotuned) // which nothing changes
 	diagnose.NameWrapped(r)
 	noteExports(f, r)
 	copyPhases(f, r)

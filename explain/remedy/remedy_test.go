@@ -257,7 +257,7 @@ func TestCallText(t *testing.T) {
 // What is offered for a Go program, and taken, is what tcdbg's own compiler has.
 func TestSwitchesOfGo(t *testing.T) {
 	offered := RunWide(true)
-	for _, id := range []string{"mode=max-autotune", "mode=max-autotune-no-cudagraphs", "cudagraphs=false"} {
+	for _, id := range []string{"cudagraphs=false"} {
 		if slices.Contains(offered, id) {
 			t.Errorf("%s is offered", id)
 		}

@@ -27,11 +27,9 @@ type switchRow struct {
 	values []string // "" among them: what parse says
 	parse  func(value string) error
 	goDoes bool // our own engine has it
-	// goLacks are the values that it does not have.
-	goLacks []string
-	text    func(value string) string
-	goSet   func(value string) string // what sets it in a Go program
-	pySet   func(value string) string // and in a Python program
+	text   func(value string) string
+	goSet  func(value string) string // what sets it in a Go program
+	pySet  func(value string) string // and in a Python program
 }
 
 var flagValues = []string{"true", "false"}
@@ -86,10 +84,9 @@ var switchTable = []switchRow{
 	},
 	{
 		name: "mode", values: []string{"default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"}, goDoes: true,
-		goLacks: []string{"max-autotune", "max-autotune-no-cudagraphs"},
-		text:    func(v string) string { return "compile with mode " + v },
-		goSet:   func(v string) string { return "torch.Compile(f, kw.Mode(" + strconv.Quote(v) + "))" },
-		pySet:   func(v string) string { return "torch.compile(f, mode=" + strconv.Quote(v) + ")" },
+		text:  func(v string) string { return "compile with mode " + v },
+		goSet: func(v string) string { return "torch.Compile(f, kw.Mode(" + strconv.Quote(v) + "))" },
+		pySet: func(v string) string { return "torch.compile(f, mode=" + strconv.Quote(v) + ")" },
 	},
 	{
 		name: "backend", values: []string{"eager", "aot_eager", "inductor"}, goDoes: true,
@@ -171,10 +168,7 @@ func (s Switch) SetBy(inGo bool) string {
 }
 
 // ForGo says whether our own engine has the switch.
-func (s Switch) ForGo() bool {
-	r := rowOf(s.Name)
-	return r.goDoes && !slices.Contains(r.goLacks, s.Value)
-}
+func (s Switch) ForGo() bool { return rowOf(s.Name).goDoes }
 
 // SwitchNames lists the switches with their values, for messages.
 func SwitchNames() []string {
@@ -201,9 +195,7 @@ func RunWide(inGo bool) []string {
 			continue
 		}
 		for _, v := range r.values {
-			if !inGo || !slices.Contains(r.goLacks, v) {
-				out = append(out, r.name+"="+v)
-			}
+			out = append(out, r.name+"="+v)
 		}
 		if r.name == "recompile_limit" {
 			out = append(out, r.name+"=64")

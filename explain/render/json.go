@@ -33,6 +33,7 @@ type jsonReport struct {
 	Graphs     []jsonGraph      `json:"graphs"`
 	Kernels    []jsonKernel     `json:"kernels"`
 	Fusions    []jsonFusion     `json:"fusions"`
+	Autotuned  []jsonAutotuned  `json:"autotuned,omitempty"`
 	Phases     []jsonPhase      `json:"phases"`
 	Caches     []jsonCache      `json:"caches"`
 	Symbols    []jsonSymbol     `json:"symbols"`
@@ -43,6 +44,11 @@ type jsonReport struct {
 	Numerics   *numerics.Report `json:"numerics,omitempty"`
 	Calls      jsonCalls        `json:"calls"`
 	Profiles   []jsonProfile    `json:"profiles"`
+}
+
+type jsonAutotuned struct {
+	jsonID
+	*logs.Autotuning
 }
 
 type jsonDamage struct {
@@ -357,6 +363,7 @@ func toJSON(r *explain.Report) *jsonReport {
 	})
 	j.Phases = list(r.PhaseSums, func(p explain.PhaseSum) jsonPhase { return jsonPhase(p) })
 	j.Caches = list(r.Caches, func(c explain.CacheEvent) jsonCache { return jsonCache{idJSON(c.ID), c.Cache, c.Hit, c.Key, c.Reason} })
+	j.Autotuned = list(r.Autotuned, func(a *explain.Autotuned) jsonAutotuned { return jsonAutotuned{idJSON(a.ID), a.Autotuning} })
 	j.Symbols = list(r.Symbols, func(s *explain.Symbol) jsonSymbol {
 		return jsonSymbol{idJSON(s.ID), s.Name, s.Source, s.Hint, s.Range, s.Specialized, s.Reason, s.Pos}
 	})

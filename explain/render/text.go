@@ -49,7 +49,7 @@ var textSections = []func(t *TextWriter, r *explain.Report){
 	(*TextWriter).failures, (*TextWriter).numerics,
 	(*TextWriter).advice, (*TextWriter).runTime, (*TextWriter).breaks, (*TextWriter).recompiles, (*TextWriter).skipped,
 	(*TextWriter).frames, (*TextWriter).calls,
-	(*TextWriter).guards, (*TextWriter).graphs, (*TextWriter).Kernels, (*TextWriter).fusion, (*TextWriter).time,
+	(*TextWriter).guards, (*TextWriter).graphs, (*TextWriter).Kernels, (*TextWriter).autotuned, (*TextWriter).fusion, (*TextWriter).time,
 	(*TextWriter).caches, (*TextWriter).symbols, (*TextWriter).ranks, (*TextWriter).notes,
 }
 

@@ -221,6 +221,38 @@ func (t *TextWriter) Kernels(r *explain.Report) {
 	}
 }
 
+func (t *TextWriter) autotuned(r *explain.Report) {
+	if len(r.Autotuned) == 0 {
+		return
+	}
+	t.section("AUTOTUNED: " + explain.Count(len(r.Autotuned), "graph"))
+	for i, a := range r.Autotuned {
+		if i == Rows {
+			t.more(len(r.Autotuned)-Rows, "graph")
+			return
+		}
+		t.line("  [%s] %s: %s", idText(a.ID), a.Graph, a.Summary())
+		changes := a.Changes()
+		for j, c := range changes {
+			if j == tunedRows {
+				t.line("      ... and %s", explain.Count(len(changes)-j, "more choice"))
+				break
+			}
+			t.line("      %s %s: %s instead of %s%s", explain.ClipText(c.Title(), 60), c.What, c.Chosen, c.Was, saved(c))
+		}
+	}
+}
+
+// tunedRows is how many choices of a graph are listed.
+const tunedRows = 6
+
+func saved(c *logs.Tuning) string {
+	if ns := c.Saved(); ns > 0 {
+		return fmt.Sprintf(", %.1f us less a call", float64(ns)/1e3)
+	}
+	return ""
+}
+
 func (t *TextWriter) fusion(r *explain.Report) {
 	if len(r.Fusions) == 0 {
 		return

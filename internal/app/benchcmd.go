@@ -24,25 +24,20 @@ type way struct {
 	off      bool // nothing is compiled
 }
 
-// goWays and pythonWays are what --ways knows; the first is what others are held against.
-var (
-	goWays = []way{
-		{name: "eager", off: true},
-		{name: "aot_eager", switches: []string{"backend=aot_eager"}},
-		{name: "inductor", switches: []string{"backend=inductor", "mode=default"}},
-		{name: "reduce-overhead", switches: []string{"backend=inductor", "mode=reduce-overhead"}},
-	}
-	pythonWays = []way{
-		{name: "eager", off: true},
-		{name: "aot_eager", switches: []string{"backend=aot_eager"}},
-		{name: "inductor", switches: []string{"backend=inductor", "mode=default"}},
-		{name: "reduce-overhead", switches: []string{"backend=inductor", "mode=reduce-overhead"}},
-		{name: "max-autotune", switches: []string{"backend=inductor", "mode=max-autotune"}},
-	}
-)
+// allWays are what --ways knows; the first is what others are held against.
+var allWays = []way{
+	{name: "eager", off: true},
+	{name: "aot_eager", switches: []string{"backend=aot_eager"}},
+	{name: "inductor", switches: []string{"backend=inductor", "mode=default"}},
+	{name: "reduce-overhead", switches: []string{"backend=inductor", "mode=reduce-overhead"}},
+	{name: "max-autotune", switches: []string{"backend=inductor", "mode=max-autotune"}},
+}
 
-// pythonDefaults are the ways of a Python program where none is named: tuning takes minutes.
-var pythonDefaults = []string{"eager", "inductor", "reduce-overhead"}
+// goDefaults and pythonDefaults are the ways where none is named: tuning takes a while, of Python programs minutes.
+var (
+	goDefaults     = []string{"eager", "aot_eager", "inductor", "reduce-overhead"}
+	pythonDefaults = []string{"eager", "inductor", "reduce-overhead"}
+)
 
 // benchFlags are the flags of bench.
 type benchFlags struct {
@@ -65,8 +60,8 @@ Each run is a whole run of the program, with what it does to files and to the ne
 --steps ends it after so many calls. A program should call what it compiles often enough
 for a median: five times at least without compiling.
 
-Ways of Go programs: ` + strings.Join(namesOf(goWays), ", ") + `.
-Of Python programs also max-autotune; where none is named ` + strings.Join(pythonDefaults, ", ") + `.`,
+Ways: ` + strings.Join(namesOf(allWays), ", ") + `. Where none is named, of a Go program
+` + strings.Join(goDefaults, ", ") + `, of a Python program ` + strings.Join(pythonDefaults, ", ") + `.`,
 		Example: "  tcdbg bench model.go\n  tcdbg bench --ways eager,inductor,max-autotune --steps 50 -- python infer.py",
 		Args:    atLeast(1, "a model.go, or -- and a command"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -90,15 +85,9 @@ func namesOf(ways []way) (out []string) {
 
 // waysNamed are the ways that the flags ask for.
 func waysNamed(f benchFlags, command bool) ([]way, error) {
-	all, wanted := goWays, f.ways
-	if command {
-		all = pythonWays
-		if len(wanted) == 0 {
-			wanted = pythonDefaults
-		}
-	}
+	all, wanted := allWays, f.ways
 	if len(wanted) == 0 {
-		return all, nil
+		wanted = map[bool][]string{true: pythonDefaults, false: goDefaults}[command]
 	}
 	var out []way
 	for _, name := range wanted {

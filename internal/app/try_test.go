@@ -277,7 +277,7 @@ func TestTryRefusesBeforeItRuns(t *testing.T) {
 	for id, why := range map[string]string{
 		"dynamic=maybe":            `dynamic is true, false, auto, not "maybe"`,
 		"nothing":                  "neither a remedy of this program nor a switch",
-		"mode=max-autotune":        "a switch of PyTorch",
+		"cudagraphs=false":         "a switch of PyTorch",
 		"patch:GB0170@other.go:19": "neither a remedy of this program nor a switch",
 	} {
 		ran := filepath.Join(t.TempDir(), "ran")

@@ -125,7 +125,7 @@ func measure(w workload, seconds float64) measured {
 		if want == nil {
 			want = got
 		}
-		out.off = max(out.off, got.Sub(want).Abs().Max().Item()/want.Abs().Max().Item())
+		out.off = max(out.off, got.Sub(want).Abs().Max().Item()/max(1e-30, want.Abs().Max().Item()))
 	}
 	for end := time.Now().Add(time.Duration(seconds * 1e9)); time.Now().Before(end); {
 		for i, f := range calls {

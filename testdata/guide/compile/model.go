@@ -60,8 +60,8 @@ func main() {
 	fmt.Println("row 11:", torch.Compile(inner, kw.Disable(true))(x))
 	fmt.Println("row 12:", torch.Compile(inner, kw.Mode("default"))(x))
 	fmt.Println("row 13:", torch.Compile(inner, kw.Mode("reduce-overhead"))(x))
-	try("row 14", func() { torch.Compile(inner, kw.Mode("max-autotune")) })
-	try("row 15", func() { torch.Compile(inner, kw.Options(map[string]any{"max_autotune": true})) })
+	fmt.Println("row 14:", torch.Compile(inner, kw.Mode("max-autotune"))(x), compiler.ListModeOptions("max-autotune"))
+	fmt.Println("row 15:", torch.Compile(inner, kw.Options(map[string]any{"max_autotune": true, "coordinate_descent_tuning": true}))(x))
 	try("row 16", func() {
 		torch.Compile(func(x *torch.Tensor) *torch.Tensor { fmt.Println("print"); return x }, kw.Fullgraph(true))(x)
 	})

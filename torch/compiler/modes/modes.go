@@ -77,7 +77,7 @@ func Check(name, mode string) (passedOver bool, err error) {
 }
 
 func unknownMode(mode string) error {
-	return fmt.Errorf("mode %q is not supported; there are %s", mode, quoted(known))
+	return fmt.Errorf("mode %q is not supported%s there are %s", mode, nearest(mode, known), quoted(known))
 }
 
 func quoted(names []string) string {

@@ -40,12 +40,12 @@ type optionRow struct {
 }
 
 var optionTable = []optionRow{
+	{name: "coordinate_descent_tuning", def: false, set: flag(func(o *Options, v bool) { o.CoordinateDescent = v })},
 	{name: "epilogue_fusion", def: true, set: flag(func(o *Options, v bool) { o.NoEpilogueFusion = !v })},
 	{name: "layout_optimization", def: true, set: flag(func(o *Options, v bool) { o.NoLayoutOptimization = !v })},
+	{name: "max_autotune", def: false, set: flag(func(o *Options, v bool) { o.MaxAutotune = v })},
 	{name: "max_fusion_size", def: DefaultMaxFusion, set: setMaxFusion},
 	{name: "trace.enabled", def: false, set: flag(func(o *Options, v bool) { o.Trace = v })},
-	{name: "max_autotune", def: false, set: flag(func(o *Options, v bool) { o.MaxAutotune = v })},
-	{name: "coordinate_descent_tuning", def: false, set: flag(func(o *Options, v bool) { o.CoordinateDescent = v })},
 	{name: "triton.cudagraphs", def: false, set: flag(func(o *Options, v bool) { o.CUDAGraphs = v })},
 
 	{name: "max_autotune_gemm", def: false, instead: wholeGraphs},
@@ -103,7 +103,7 @@ func ParseOptions(value any) (o Options, err error) {
 		name, v := strings.ReplaceAll(key, "-", "_"), given[key]
 		i := slices.IndexFunc(optionTable, func(r optionRow) bool { return r.name == name })
 		if i < 0 {
-			return o, fmt.Errorf("unexpected optimization option %q%s known options are %s", key, nearest(name),
+			return o, fmt.Errorf("unexpected optimization option %q%s known options are %s", key, nearest(name, optionNames()),
 				strings.Join(ListOptions(), ", "))
 		}
 		switch r := &optionTable[i]; {
@@ -142,12 +142,20 @@ func (o Options) OfMode(mode string) Options {
 	return o
 }
 
-// nearest names the option that is spelt most like name, where one is near, and ends the phrase.
-func nearest(name string) string {
-	best, at := len(name)/3+2, ""
+func optionNames() []string {
+	var out []string
 	for _, r := range optionTable {
-		if d := distance(name, r.name); d < best {
-			best, at = d, r.name
+		out = append(out, r.name)
+	}
+	return out
+}
+
+// nearest names what is spelt most like name, where one is near, and ends the phrase.
+func nearest(name string, among []string) string {
+	best, at := len(name)/3+2, ""
+	for _, other := range among {
+		if d := distance(name, other); d < best {
+			best, at = d, other
 		}
 	}
 	if at == "" {
