@@ -1,6 +1,7 @@
 package backends
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"math"
 	"runtime"
@@ -93,7 +94,7 @@ func (t *tuning) search() (tune.Choices, *logs.Autotuning, error) {
 		Build: t.build, FormName: cpp.FormName, Threads: t.rt.threads, Budget: tuningBudget, Progress: t.progress,
 		Descent: t.request.Options.CoordinateDescent, Runs: true,
 	}
-	first, err := t.executable(tune.Choices{})
+	first, _, err := t.executable(tune.Choices{})
 	if err != nil {
 		return tune.Choices{}, nil, err
 	}
@@ -128,32 +129,34 @@ func (t *tuning) variants(p *inductor.Program) []autotune.Variant {
 	return out
 }
 
-// executable is the graph built with some choices, loaded, of which nothing goes into the trace.
-func (t *tuning) executable(c tune.Choices) (*executable, error) {
+// executable is the graph built with some choices, loaded, of which nothing goes into the trace; code tells such programs
+// apart.
+func (t *tuning) executable(c tune.Choices) (x *executable, code string, err error) {
 	quiet := *t.request
 	quiet.Log, quiet.Watch = nil, nil
 	opt := t.opt
 	opt.Tuned = c
-	x, err := t.compiled(t.graph, &quiet, opt)
-	if err != nil {
-		return nil, err
+	if x, err = t.compiled(t.graph, &quiet, opt); err != nil {
+		return nil, "", err
 	}
 	defer x.prog.DropText()
+	sum := sha256.New()
 	for _, y := range x.all() {
+		fmt.Fprintln(sum, c.Optimize, y.prog.Shards)
 		if err := t.load(y, &quiet); err != nil {
-			return nil, err
+			return nil, "", err
 		}
 	}
-	return x, nil
+	return x, string(sum.Sum(nil)), nil
 }
 
 // build is executable as a search wants it; its outputs are held against the first's.
 func (t *tuning) build(c tune.Choices) (autotune.Program, []tune.Product, error) {
-	x, err := t.executable(c)
+	x, code, err := t.executable(c)
 	if err != nil {
 		return nil, nil, err
 	}
-	p := &candidateProgram{x: x, in: t.inputs}
+	p := &candidateProgram{x: x, code: code, in: t.inputs}
 	if planned(x.prog) {
 		p.homes = x.newPlan().homes
 	}
@@ -185,12 +188,16 @@ func (t *tuning) drop() {
 // candidateProgram is an executable that is called to be timed.
 type candidateProgram struct {
 	x     *executable
+	code  string
 	in    []torch.Value
 	homes []home
 }
 
 // Kernels implements autotune.Program.
 func (p *candidateProgram) Kernels() []string { return p.x.kernels() }
+
+// Code implements autotune.Program.
+func (p *candidateProgram) Code() string { return p.code }
 
 // Choose implements autotune.Program.
 func (p *candidateProgram) Choose(runs []autotune.Run) { p.x.choose(runs) }

@@ -130,7 +130,7 @@ func (a *Autotuning) Summary() string {
 	}
 	ms := func(ns int64) float64 { return float64(ns) / 1e6 }
 	if a.Kept {
-		return out + fmt.Sprintf("a call takes %.3f ms by default, and nothing was faster beyond noise", ms(a.Default))
+		return out + fmt.Sprintf("a call takes %.4g ms by default, and nothing was faster beyond noise", ms(a.Default))
 	}
-	return out + fmt.Sprintf("a call takes %.3f ms where it took %.3f", ms(a.Chosen), ms(a.Default))
+	return out + fmt.Sprintf("a call takes %.4g ms where it took %.4g", ms(a.Chosen), ms(a.Default))
 }

@@ -40,14 +40,18 @@ type Option struct {
 // its loss, for which nothing is saved: the budget has no effect there, and a note says so.
 //
 // kw.Options has names and values of torch._inductor.config: epilogue_fusion, layout_optimization,
-// max_fusion_size and triton.cudagraphs, which is mode reduce-overhead, as compiler.ListOptions lists them.
-// Others are refused, with the name that is spelt most like it; max_autotune and its kin are taken where
-// they are off. As in PyTorch there is either a mode or options.
+// max_fusion_size, max_autotune, coordinate_descent_tuning and triton.cudagraphs, which is mode reduce-overhead,
+// as compiler.ListOptions lists them. Others are refused, with the name that is spelt most like it. As in PyTorch
+// there is either a mode or options.
 //
 // With kw.Mode("reduce-overhead") a call without gradients allocates nothing:
 // each goroutine's results keep their memory, and a later call of the function
 // on that goroutine overwrites them. The last call's results may be inputs of
 // the next one; clone what must live longer.
+//
+// With kw.Mode("max-autotune") candidates are timed when a graph is compiled: layouts of images, forms of convolutions,
+// threads and tiles of kernels. What is faster than the default beyond noise is kept, on disk, too, so that the next
+// process times nothing. Results keep their memory as under reduce-overhead; under "max-autotune-no-cudagraphs" they do not.
 func Compile[F any](f F, opts ...Option) F {
 	checkCompile(f, opts)
 	return f

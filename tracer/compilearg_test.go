@@ -349,7 +349,7 @@ func main() {
 	}
 	for _, want := range []string{
 		`autotune mode "max_autotune" is not supported, did you mean "max-autotune"? there are`, "autotuned <nil>",
-		`tuned optimization option "max_autotune_gemm" is not supported with true: kernels are chosen for a graph as a whole; use max_autotune`,
+		`tuned optimization option "max_autotune_gemm" is not supported with true: kernels are chosen for a graph as a whole`,
 		`near unexpected optimization option "epilog_fusion", did you mean "epilogue_fusion"? known options are`,
 		`far unexpected optimization option "quux"; known options are`,
 		`bool optimization option "epilogue_fusion": got int, should be bool`, `size optimization option "max_fusion_size": 0 is below 1`,
@@ -358,7 +358,8 @@ func main() {
 		"[aot_eager eager inductor] [inductor] [coordinate_descent_tuning epilogue_fusion layout_optimization max_autotune " +
 			"max_fusion_size trace.enabled triton.cudagraphs]",
 		"map[] map[triton.cudagraphs:true]", `list compiler.ListModeOptions: mode "fast" is not supported`,
-		"map[coordinate_descent_tuning:true max_autotune:true triton.cudagraphs:true] map[coordinate_descent_tuning:true max_autotune:true]",
+		"map[coordinate_descent_tuning:true max_autotune:true triton.cudagraphs:true] " +
+			"map[coordinate_descent_tuning:true max_autotune:true]",
 		`mode mode "fast" is not supported; there are "default", "reduce-overhead", "max-autotune" and "max-autotune-no-cudagraphs"`,
 		"eager mode mode \"fast\" is not supported", "passed over <nil>", "has no method Forward",
 	} {

@@ -12,6 +12,8 @@ type Program interface {
 	// Choose has later calls run kernels as it says, by their positions; nil: as the runtime has it.
 	Choose(runs []Run)
 	Kernels() []string
+	// Code is the same for programs that do not differ.
+	Code() string
 	Close()
 }
 

@@ -153,6 +153,10 @@ func (s *Search) variant(v Variant, t *logs.Tuning) {
 		t.Tried = append(t.Tried, logs.TunedWay{Name: v.Name, Wrong: err.Error()})
 		return
 	}
+	if p.Code() == s.now.Code() { // it changes nothing here
+		p.Close()
+		return
+	}
 	ways := []way{{s.now, s.table(s.best.Runs)}, {p, Table(p.Kernels(), c.Runs)}}
 	got := inTurns(ways, s.slice(0.04))
 	if faster(got, graphMargin) { // once more: a lucky round is not enough

@@ -2,6 +2,7 @@ package autotune
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -32,6 +33,7 @@ var kernelNames = []string{"conv_0", "conv_1", "add_2"}
 
 func (m *model) Kernels() []string { return kernelNames }
 func (m *model) Choose(runs []Run) { m.runs = runs }
+func (m *model) Code() string      { return fmt.Sprint(m.c) }
 func (m *model) Close()            { m.w.open-- }
 
 func (m *model) Call() (kernels []int64, whole int64, err error) {
@@ -50,7 +52,10 @@ func (m *model) Call() (kernels []int64, whole int64, err error) {
 // search is a search in a world of two equal convolutions and a sum.
 func search(w *world) *Search {
 	product := func(kernel string, c tune.Choices) tune.Product {
-		p := tune.Product{Kernel: kernel, Key: "conv", Op: "convolution", Shapes: []string{"2x8x4x4", "8x8x3x3"}, Form: 1, Forms: []int{1, 2, 3}, Tiled: true}
+		p := tune.Product{
+			Kernel: kernel, Key: "conv", Op: "convolution", Shapes: []string{"2x8x4x4", "8x8x3x3"},
+			Form: 1, Forms: []int{1, 2, 3}, Tiled: true,
+		}
 		if f := c.Forms["conv"]; f > 0 {
 			p.Form = f
 		}
@@ -114,7 +119,7 @@ func TestTheFastestIsChosen(t *testing.T) {
 		"AUTOTUNE graph()\n  default 0.2500 ms 100.0% ← chosen\n  planes 0.4500 ms 55.6%",
 		"AUTOTUNE convolution(2x8x4x4, 8x8x3x3)\nkernels: conv_0, conv_1\n  winograd 0.1200 ms 100.0% ← chosen\n",
 		"AUTOTUNE add_2()\nkernels: add_2\n  2 threads 0.0200 ms 100.0% ← chosen\n  default 0.0500 ms 40.0%",
-		"SingleProcess AUTOTUNE benchmarking takes ", "a call takes 0.120 ms where it took 0.250",
+		"SingleProcess AUTOTUNE benchmarking takes ", "a call takes 0.12 ms where it took 0.25",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the record lacks %q:\n%s", want, text)
