@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"tcdbg/inductor/tune"
 	"tcdbg/logs"
@@ -25,10 +26,7 @@ type unit struct {
 }
 
 // candidate is one value of what is chosen; it is not for units of which it returns false.
-type candidate struct {
-	name string
-	run  func(u *unit) (Run, bool)
-}
+type candidate struct{ run func(u *unit) (Run, bool) }
 
 // units lists those of the program.
 func (s *Search) units() []*unit {
@@ -58,7 +56,7 @@ func (s *Search) units() []*unit {
 func threadCounts(all int) []candidate {
 	var out []candidate
 	for n := 1; ; n = min(2*n, all) {
-		out = append(out, candidate{fmt.Sprintf("%d threads", n), func(u *unit) (Run, bool) {
+		out = append(out, candidate{func(u *unit) (Run, bool) {
 			r := u.run
 			r.Threads = n
 			return r, true
@@ -75,7 +73,7 @@ var tileShapes = [][2]int{{12, 4}, {12, 1}, {6, 8}, {4, 4}, {2, 8}, {2, 2}, {1, 
 func tiles() []candidate {
 	var out []candidate
 	for _, t := range tileShapes {
-		out = append(out, candidate{fmt.Sprintf("%d x %d tiles", t[0], t[1]), func(u *unit) (Run, bool) {
+		out = append(out, candidate{func(u *unit) (Run, bool) {
 			r := u.run
 			r.Rows, r.Cols = t[0], t[1]
 			return r, u.tiled
@@ -86,8 +84,8 @@ func tiles() []candidate {
 
 // neighbours are a step away from what was chosen.
 func neighbours(all int) []candidate {
-	step := func(name string, change func(r *Run)) candidate {
-		return candidate{name, func(u *unit) (Run, bool) {
+	step := func(change func(r *Run)) candidate {
+		return candidate{func(u *unit) (Run, bool) {
 			r := u.run
 			change(&r)
 			ok := r != u.run && r.Threads <= all && (u.run.Threads == 0) == (r.Threads == 0) && (u.run.Rows == 0) == (r.Rows == 0) &&
@@ -96,12 +94,12 @@ func neighbours(all int) []candidate {
 		}}
 	}
 	return []candidate{
-		step("one thread more", func(r *Run) { r.Threads += min(r.Threads, 1) }),
-		step("one thread less", func(r *Run) { r.Threads -= min(max(r.Threads-1, 0), 1) }),
-		step("twice the rows", func(r *Run) { r.Rows *= 2 }),
-		step("half the rows", func(r *Run) { r.Rows /= 2 }),
-		step("twice the columns", func(r *Run) { r.Cols *= 2 }),
-		step("half the columns", func(r *Run) { r.Cols /= 2 }),
+		step(func(r *Run) { r.Threads += min(r.Threads, 1) }),
+		step(func(r *Run) { r.Threads -= min(max(r.Threads-1, 0), 1) }),
+		step(func(r *Run) { r.Rows *= 2 }),
+		step(func(r *Run) { r.Rows /= 2 }),
+		step(func(r *Run) { r.Cols *= 2 }),
+		step(func(r *Run) { r.Cols /= 2 }),
 	}
 }
 
@@ -168,13 +166,11 @@ func (s *Search) tabled(u *unit, what string, list []candidate, best leasts, cho
 		return
 	}
 	name := func(i int) string {
+		r := u.run
 		if i > 0 {
-			return list[i-1].name
+			r, _ = list[i-1].run(u)
 		}
-		if u.run != (Run{}) {
-			return "as before: " + runText(u.run)
-		}
-		return "default"
+		return runText(r)
 	}
 	t := logs.Tuning{Op: u.op, Shapes: u.shapes, What: what, Chosen: name(chosen), Was: name(0)}
 	for _, k := range u.kernels {
@@ -189,18 +185,20 @@ func (s *Search) tabled(u *unit, what string, list []candidate, best leasts, cho
 	s.add(t)
 }
 
+// runText says how a kernel runs.
 func runText(r Run) string {
-	out := ""
-	if r.Threads > 0 {
-		out = fmt.Sprintf("%d threads", r.Threads)
+	var parts []string
+	switch r.Threads {
+	case 0:
+	case 1:
+		parts = append(parts, "1 thread")
+	default:
+		parts = append(parts, fmt.Sprintf("%d threads", r.Threads))
 	}
 	if r.Rows > 0 {
-		if out != "" {
-			out += ", "
-		}
-		out += fmt.Sprintf("%d x %d tiles", r.Rows, r.Cols)
+		parts = append(parts, fmt.Sprintf("%d x %d tiles", r.Rows, r.Cols))
 	}
-	return out
+	return cmp.Or(strings.Join(parts, ", "), "default")
 }
 
 // fill writes a unit's run to its kernels.
