@@ -50,17 +50,21 @@ func List(dir string) ([]Info, error) {
 	return out, nil
 }
 
-// Clear removes the entries of the cache in dir and returns what they were. A program that has loaded one keeps it.
+// Clear removes the entries of the cache in dir, and the notes beside them, and returns what the entries were. A program that has loaded one keeps it.
 func Clear(dir string) ([]Info, error) {
 	entries, err := List(dir)
-	if err != nil || len(entries) == 0 {
+	if err != nil {
 		return nil, err
 	}
 	root, err := openTrusted(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = root.Close() }()
+	(&Cache{dir: dir, root: root}).dropNotes(0)
 	for i, e := range entries {
 		if err := root.Remove(e.Name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return entries[:i], err

@@ -104,8 +104,11 @@ func convForms(lanes int, n *ir.Node) []plan.ConvForm {
 	if dense && int64(lanes) >= PanelRows(lanes) {
 		out = append(out, plan.ConvWinograd)
 	}
-	out = append(out, plan.ConvDirect)
-	if c.Block == 1 && c.Lanes == 1 {
+	planes := c.Block == 1 && c.Lanes == 1
+	if !planes || c.KH*c.KW > 1 {
+		out = append(out, plan.ConvDirect)
+	}
+	if planes {
 		out = append(out, plan.ConvColumns, plan.ConvPixels)
 	}
 	return out
