@@ -111,6 +111,7 @@ func (s *Search) runs() {
 	units := s.units()
 	if s.Threads > 1 && !s.over(0.7) {
 		s.dimension(units, "threads", threadCounts(s.Threads))
+		s.alike = s.together()
 	}
 	if !s.over(0.8) {
 		s.dimension(units, "tiles", tiles())
@@ -121,6 +122,26 @@ func (s *Search) runs() {
 		}
 	}
 	s.keepRuns(units)
+}
+
+// together is the number of threads for all kernels alike that made the whole fastest, 0 for none.
+func (s *Search) together() int {
+	t := logs.Tuning{Op: "graph", What: "threads of all kernels", Chosen: "default", Was: "default"}
+	noted(&t, "default", s.wholes[0])
+	best := 0
+	for i, c := range threadCounts(s.Threads) {
+		r, _ := c.run(&unit{})
+		noted(&t, runText(r), s.wholes[i+1])
+		if faster([]times{s.wholes[0], s.wholes[i+1]}, graphMargin) && (best == 0 || s.wholes[i+1].whole < s.wholes[best].whole) {
+			best = i + 1
+		}
+	}
+	s.add(t)
+	if best == 0 {
+		return 0
+	}
+	r, _ := threadCounts(s.Threads)[best-1].run(&unit{})
+	return r.Threads
 }
 
 // dimension times candidates of all units in turns and notes the best of each unit; it reports whether one changed.
@@ -137,6 +158,7 @@ func (s *Search) dimension(units []*unit, what string, list []candidate) bool {
 		ways = append(ways, way{program: s.now, runs: runs})
 	}
 	got := inTurns(ways, s.slice(0.25))
+	s.wholes = got
 	changed := false
 	for _, u := range units {
 		best := leasts{}
@@ -228,7 +250,8 @@ func (s *Search) runsOf(units []*unit) []Run {
 }
 
 // keepRuns keeps what makes the whole faster: kernels share caches, and what is best for one alone may not be for its
-// neighbours. Of choices that do not, the half that saves most is tried alone.
+// neighbours. So all choices, the half and the quarter that save most, and one number of threads for all kernels are timed
+// in turns.
 func (s *Search) keepRuns(units []*unit) {
 	var chosen []*unit
 	for _, u := range units {
@@ -237,22 +260,42 @@ func (s *Search) keepRuns(units []*unit) {
 		}
 	}
 	slices.SortStableFunc(chosen, func(a, b *unit) int { return cmp.Compare(b.saves, a.saves) })
-	for try := 0; try < 3 && len(chosen) > 0; try++ {
-		runs := s.runsOf(chosen)
-		got := inTurns([]way{{program: s.now}, {program: s.now, runs: runs}}, s.slice(0.1))
-		if faster(got, 0.995) {
-			s.best.Runs = map[string]Run{}
-			for i, name := range s.now.Kernels() {
-				if runs[i] != (Run{}) {
-					s.best.Runs[name] = runs[i]
-				}
-			}
-			return
-		}
-		s.leave(chosen[len(chosen)/2:])
-		chosen = chosen[:len(chosen)/2]
+	ways, kept := []way{{program: s.now}}, [][]*unit{nil}
+	for n := len(chosen); n > 0 && len(ways) <= 3; n /= 2 {
+		ways, kept = append(ways, way{s.now, s.runsOf(chosen[:n])}), append(kept, chosen[:n])
 	}
-	s.leave(chosen)
+	if s.alike > 0 {
+		all := make([]Run, len(s.now.Kernels()))
+		for i := range all {
+			all[i].Threads = s.alike
+		}
+		ways, kept = append(ways, way{s.now, all}), append(kept, nil)
+	}
+	best := s.fastest(ways)
+	if ways[best].runs != nil {
+		s.best.Runs = map[string]Run{}
+	}
+	for i, name := range s.now.Kernels() {
+		if runs := ways[best].runs; runs != nil && runs[i] != (Run{}) {
+			s.best.Runs[name] = runs[i]
+		}
+	}
+	s.leave(chosen[len(kept[best]):])
+}
+
+// fastest is the way whose whole takes least; the first unless another is faster.
+func (s *Search) fastest(ways []way) int {
+	if len(ways) == 1 {
+		return 0
+	}
+	got := inTurns(ways, s.slice(0.2))
+	best := 0
+	for i := range got {
+		if i > 0 && faster([]times{got[best], got[i]}, 0.995) {
+			best = i
+		}
+	}
+	return best
 }
 
 // leave notes that units run as they did.

@@ -44,6 +44,8 @@ type Search struct {
 	now    Program // with best
 	prods  []tune.Product
 	record *logs.Autotuning
+	wholes []times // of the last candidates of kernels
+	alike  int     // threads for all kernels, 0: each its own
 }
 
 // Variant is a choice for the whole graph.

@@ -145,6 +145,27 @@ func TestTheDefaultStays(t *testing.T) {
 	}
 }
 
+// TestOneNumberOfThreadsForAll is chosen where kernels alone say nothing and the whole does: they hinder each other.
+func TestOneNumberOfThreadsForAll(t *testing.T) {
+	alike := 0
+	w := &world{kernel: func(name string, _ tune.Choices, r Run) int64 {
+		if name == kernelNames[0] {
+			alike = 0
+		}
+		if r.Threads == 2 {
+			alike++
+		}
+		if name == kernelNames[2] && alike == 3 {
+			return 50_000
+		}
+		return 100_000
+	}}
+	c, record := done(t, w)
+	if record.Kept || len(c.Runs) == 0 || record.Chosen != 250_000 {
+		t.Errorf("%+v, kept %v, %d", c, record.Kept, record.Chosen)
+	}
+}
+
 // TestWhatIsWrongIsNotChosen: a candidate that cannot be built, or whose results differ, is noted and left.
 func TestWhatIsWrongIsNotChosen(t *testing.T) {
 	w := &world{wrong: "its result 0 is off by 3 of 1", kernel: func(string, tune.Choices, Run) int64 { return 100_000 }}

@@ -90,14 +90,26 @@ func main() {
 			names = append(names, a)
 		}
 	}
+	var ratios []float64
 	fmt.Printf("%d threads; least ms of a call, in turns for %.1f s a model\n", torch.GetNumThreads(), seconds)
 	fmt.Printf("%-20s %9s %9s %8s %9s %8s %9s %9s\n", "model", modes[0], "no-graphs", "ratio", "autotune", "ratio", "first, s", "off")
 	for _, w := range workloads {
 		if len(names) > 0 && !slices.Contains(names, w.name) {
 			continue
 		}
-		torch.NoGrad(func() { show(w.name, measure(w, seconds)) })
+		torch.NoGrad(func() {
+			m := measure(w, seconds)
+			show(w.name, m)
+			ratios = append(ratios, float64(m.least[0])/float64(m.least[2]))
+		})
 	}
+	faster := 0
+	for _, r := range ratios {
+		if r >= 1.1 {
+			faster++
+		}
+	}
+	fmt.Printf("max-autotune: %d models, at least 1.1 times as fast on %d, the least ratio %.3f\n", len(ratios), faster, slices.Min(ratios))
 }
 
 func show(name string, m measured) {
@@ -129,7 +141,7 @@ func measure(w workload, seconds float64) measured {
 	}
 	for end := time.Now().Add(time.Duration(seconds * 1e9)); time.Now().Before(end); {
 		for i, f := range calls {
-			for range 4 { // the caches of one mode are not the other's
+			for range 8 { // the first finds the caches of another mode
 				start := time.Now()
 				f(x)
 				out.least[i] = min(out.least[i], time.Since(start))
