@@ -48,7 +48,7 @@ const (
 	callsInTurn = 4
 	turnNanos   = 40e6
 	leastRounds = 3
-	mostRounds  = 40
+	mostRounds  = 120
 	// hopeless is how much slower than the first way another is that gets no further turns after so many rounds.
 	hopeless       = 1.25
 	hopelessRounds = 3
