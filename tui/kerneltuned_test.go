@@ -17,7 +17,8 @@ func TestKernelTuned(t *testing.T) {
 	tried = append(tried, logs.TunedWay{Name: "direct", Nanos: 95_000})
 	d := newDoc(&New(richFeed(), Options{}).sc, 60)
 	kernelTuned(d, &explain.Kernel{Tuned: []*logs.Tuning{{
-		Kernels: []string{"a", "b"}, Op: "convolution", Shapes: []string{"2x3x8x8"}, What: "form", Tried: tried, Chosen: "direct", Was: "direct",
+		Kernels: []string{"a", "b"}, Op: "convolution", Shapes: []string{"2x3x8x8"}, What: "form",
+		Tried: tried, Chosen: "direct", Was: "direct",
 	}}})
 	var text strings.Builder
 	for i := range d.Len() {

@@ -50,8 +50,8 @@ const (
 	leastRounds = 3
 	mostRounds  = 120
 	// hopeless is how much slower than the first way another is that gets no further turns after so many rounds.
-	hopeless       = 1.25
-	hopelessRounds = 3
+	hopeless       = 1.6
+	hopelessRounds = 8
 	// overtime is how many times its limit the least rounds may take.
 	overtime = 2
 )

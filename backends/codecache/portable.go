@@ -50,7 +50,8 @@ func List(dir string) ([]Info, error) {
 	return out, nil
 }
 
-// Clear removes the entries of the cache in dir, and the notes beside them, and returns what the entries were. A program that has loaded one keeps it.
+// Clear removes the entries of the cache in dir, and the notes beside them, and returns what the entries were. A program
+// that has loaded one keeps it.
 func Clear(dir string) ([]Info, error) {
 	entries, err := List(dir)
 	if err != nil {

@@ -17,7 +17,8 @@ func TestAutotuning(t *testing.T) {
 			Tables: []logs.Tuning{
 				{
 					Kernels: []string{"fused_abs_0", "elsewhere"}, Op: "convolution", Shapes: []string{"2x3x8x8", "4x3x3x3"}, What: "form",
-					Tried: []logs.TunedWay{{Name: "winograd", Nanos: 60_000}, {Name: "direct", Nanos: 90_000}}, Chosen: "winograd", Was: "direct",
+					Tried:  []logs.TunedWay{{Name: "winograd", Nanos: 60_000}, {Name: "direct", Nanos: 90_000}},
+					Chosen: "winograd", Was: "direct",
 				},
 				{Op: "graph", What: "layout", Tried: []logs.TunedWay{{Name: "default", Nanos: 9}}, Chosen: "default", Was: "default"},
 			},
