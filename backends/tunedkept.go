@@ -37,7 +37,7 @@ func (e *engine) tuningKey(g *graph.Graph, r *tracer.Request, opt inductor.Optio
 		fmt.Fprintf(&inputs, "%v\n", ph.Meta)
 	}
 	asked := r.Options
-	asked.CUDAGraphs = false // memory of results is chosen from call to call
+	asked.CUDAGraphs, asked.Trace = false, false // which change no code
 	return []string{
 		fmt.Sprint(tuningVersion), g.Code(), inputs.String(), fmt.Sprint(opt.Params, opt.Training, opt.Replaces), fmt.Sprintf("%+v", asked),
 		e.cc.id, e.cpu.Flags, fmt.Sprint(e.lanes, e.rt.threads), runtimeText(),
