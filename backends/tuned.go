@@ -29,19 +29,20 @@ const tuningBudget = 20 * time.Second
 
 // autotuned are the choices for a graph, from the cache or by timing; a nil record: nobody asks for any.
 func (e *engine) autotuned(g *graph.Graph, r *tracer.Request, opt inductor.Options) (tune.Choices, *logs.Autotuning) {
-	if !r.Options.MaxAutotune && !r.Options.CoordinateDescent {
+	asked := r.Options.Tuned(r.Mode)
+	if !asked.MaxAutotune && !asked.CoordinateDescent {
 		return tune.Choices{}, nil
 	}
 	if e.cc == nil {
 		e.set.warnOnce("max-autotune: without a C compiler there is nothing to choose from")
 		return tune.Choices{}, nil
 	}
-	key := e.tuningKey(g, r, opt)
+	key := e.tuningKey(g, asked, opt)
 	if c, record := e.keptChoices(key); record != nil {
 		record.Graph, record.Cached = g.Name, true
 		return c, record
 	}
-	t := &tuning{engine: e, graph: g, request: r, opt: opt, began: time.Now(), said: time.Now()}
+	t := &tuning{engine: e, graph: g, request: r, opt: opt, descent: asked.CoordinateDescent, began: time.Now(), said: time.Now()}
 	defer torch.RandomState()()
 	c, record, err := t.search()
 	t.drop()
@@ -63,6 +64,7 @@ type tuning struct {
 	graph   *graph.Graph
 	request *tracer.Request
 	opt     inductor.Options
+	descent bool
 	inputs  []torch.Value
 	want    []torch.Value // outputs by default
 	began   time.Time
@@ -92,7 +94,7 @@ func (t *tuning) search() (tune.Choices, *logs.Autotuning, error) {
 	}
 	s := &autotune.Search{
 		Build: t.build, FormName: cpp.FormName, Threads: t.rt.threads, Budget: tuningBudget, Progress: t.progress,
-		Descent: t.request.Options.CoordinateDescent, Runs: true,
+		Descent: t.descent, Runs: true,
 	}
 	first, _, err := t.executable(tune.Choices{})
 	if err != nil {
@@ -122,7 +124,7 @@ func (t *tuning) variants(p *inductor.Program) []autotune.Variant {
 	if slices.ContainsFunc(p.Provenance.Kernels, convolved) {
 		add("convolutions", "template", func(c *tune.Choices) { c.Templates = true })
 	}
-	if t.request.Options.CoordinateDescent {
+	if t.descent {
 		add("fusion", "8 nodes at most", func(c *tune.Choices) { c.MaxFusion = 8 })
 		add("epilogues", "kernels of their own", func(c *tune.Choices) { c.Unfused = true })
 	}

@@ -10,7 +10,7 @@ import (
 	"tcdbg/inductor/tune"
 	"tcdbg/logs"
 	"tcdbg/ops"
-	"tcdbg/tracer"
+	"tcdbg/torch/compiler/modes"
 )
 
 // This file keeps what was chosen by timing, for the next process.
@@ -27,7 +27,7 @@ type keptTuning struct {
 
 // tuningKey is all that choices for a graph depend on: what it computes, for which sizes, how it is asked to be compiled,
 // compiler, processor, threads and runtime library.
-func (e *engine) tuningKey(g *graph.Graph, r *tracer.Request, opt inductor.Options) []string {
+func (e *engine) tuningKey(g *graph.Graph, asked modes.Options, opt inductor.Options) []string {
 	var inputs strings.Builder
 	for _, ph := range g.Placeholders() {
 		if m, ok := ph.Meta.(*ops.TensorMeta); ok {
@@ -36,7 +36,6 @@ func (e *engine) tuningKey(g *graph.Graph, r *tracer.Request, opt inductor.Optio
 		}
 		fmt.Fprintf(&inputs, "%v\n", ph.Meta)
 	}
-	asked := r.Options
 	asked.CUDAGraphs, asked.Trace = false, false // which change no code
 	return []string{
 		fmt.Sprint(tuningVersion), g.Code(), inputs.String(), fmt.Sprint(opt.Params, opt.Training, opt.Replaces), fmt.Sprintf("%+v", asked),

@@ -109,9 +109,7 @@ func (c *Compiled) build(tr *eval.Trace, entry *replay.Entry, rec *recorder) err
 	m := graph.NewModule(entry.Graph)
 	rec.captured(m)
 	r := &Request{
-		ID: entry.ID, Module: m, Example: entry.Values(tr.Entry, nil), Mode: c.opts.mode,
-		Log:          c.t.sink,
-		Options:      c.opts.inductor.OfMode(c.opts.mode),
+		ID: entry.ID, Module: m, Example: entry.Values(tr.Entry, nil), Mode: c.opts.mode, Options: c.opts.inductor, Log: c.t.sink,
 		MemoryBudget: &c.opts.budget,
 		Changing:     tr.Changing(c.setFields()), Watch: c.t.kernelWatch(),
 	}

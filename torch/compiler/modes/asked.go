@@ -3,6 +3,12 @@ package modes
 // Asked are the options as a program writes them, without those at their defaults.
 func (o Options) Asked() map[string]any {
 	out := map[string]any{}
+	if o.MaxAutotune {
+		out["max_autotune"] = true
+	}
+	if o.CoordinateDescent {
+		out["coordinate_descent_tuning"] = true
+	}
 	if o.NoEpilogueFusion {
 		out["epilogue_fusion"] = false
 	}

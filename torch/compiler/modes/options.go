@@ -133,12 +133,11 @@ func ModeOptions(mode string) (map[string]any, error) {
 	return nil, unknownMode(mode)
 }
 
-// OfMode are options with those that a mode sets.
-func (o Options) OfMode(mode string) Options {
+// Tuned are options with those that a mode sets of what is chosen by timing.
+func (o Options) Tuned(mode string) Options {
 	if mode == MaxAutotune || mode == MaxAutotuneNoCUDAGraphs {
 		o.MaxAutotune, o.CoordinateDescent = true, true
 	}
-	o.CUDAGraphs = o.CUDAGraphs || Plans(mode)
 	return o
 }
 
