@@ -169,7 +169,11 @@ func patchText(g *explain.BreakGroup) string {
 	last := g.Rewrite.Hunks[len(g.Rewrite.Hunks)-1]
 	for _, line := range last.Lines {
 		if added, ok := strings.CutPrefix(line, "+"); ok {
-			return "rewrite as: " + strings.TrimSpace(added)
+			added = strings.TrimSpace(added)
+			if call, _, long := strings.Cut(added, ", func(...*"); long { // the lines that follow are its functions
+				added = call + ", a function for each side)"
+			}
+			return "rewrite as: " + added
 		}
 	}
 	return "remove the marked lines"

@@ -13,7 +13,7 @@ import (
 )
 
 // This file rewrites Go programs: a branch on a tensor's value that chooses between
-// two elementwise results of one tensor becomes a Where; a print, a log call or a
+// two elementwise results of one tensor becomes a Where (of others see gocond.go); a print, a log call or a
 // reading of the clock is left out of compiled calls.
 
 // goFile is a parsed file of a program.
@@ -60,6 +60,9 @@ func goRewrite(b *explain.Break, f *file) *explain.Rewrite {
 	}
 	switch b.Code {
 	case breaks.DataDependentBranching:
+		if strings.HasSuffix(b.Context, breaks.SideWork) {
+			return g.condRewrite(s)
+		}
 		return g.where(b, s)
 	case breaks.BuiltinPrint, breaks.LoggerCall, breaks.UnknownNativeCall, breaks.TimeFunction:
 		return g.outOfCompiled(s)

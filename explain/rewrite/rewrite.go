@@ -1,9 +1,9 @@
 // Package rewrite turns advice into a change of the program's file, where a change keeps its
-// meaning for certain: branches into torch.where, prints, logs and clocks out of compiled
+// meaning for certain: branches into torch.where or compiler.Cond, prints, logs and clocks out of compiled
 // functions. What is not certain is not offered.
 //
 // It imports explain, logs and tracer/breaks; it reads no file and writes none. Open this file
-// first, then go.go and python.go.
+// first, then go.go, gocond.go and python.go.
 package rewrite
 
 import (
@@ -113,6 +113,8 @@ func WhyNoRewrite(b *explain.Break) string {
 		return "the break is inside torch or the standard library, whose files are not rewritten"
 	case b.Pos.File == "":
 		return "the trace does not say where the break is"
+	case b.Code == breaks.DataDependentBranching && strings.HasSuffix(b.Context, breaks.SideWork):
+		return "only a branch that assigns one tensor, or returns one, on either side can be rewritten, in a file that has not changed"
 	case b.Code == breaks.DataDependentBranching:
 		return "only a branch that chooses between elementwise results of one tensor can be rewritten, in a file that has not changed"
 	case rewritable(b.Code):
@@ -251,7 +253,10 @@ func ApplyFix(lines []string, line int, fix []string) ([]string, error) {
 		if i == len(added)-1 {
 			end = last
 		}
-		out = append(out, indent+strings.TrimPrefix(l, explain.LeadingSpace(added[0]))+end)
+		if l != "" {
+			l = indent + strings.TrimPrefix(l, explain.LeadingSpace(added[0]))
+		}
+		out = append(out, l+end)
 	}
 	return append(out, lines[line-1+len(old):]...), nil
 }

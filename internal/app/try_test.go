@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"go/format"
 	"maps"
 	"os"
 	"os/exec"
@@ -147,6 +148,56 @@ func TestTryAll(t *testing.T) {
 	applyDiff(t, filepath.Dir(path), path, diff.stdout)
 	if out := run(t, tcdbg(t, state, "check", "--max-breaks", "0", path)); out.code != 0 {
 		t.Errorf("with the diff applied: %+v", out)
+	}
+}
+
+// working has a branch whose sides do work.
+const working = `import (
+	"fmt"
+
+	"tcdbg/torch"
+)
+
+func way(x, w *torch.Tensor) *torch.Tensor {
+	if x.Sum().Gt(0).Bool() {
+		y := x.Matmul(w)
+		return y.Softmax(-1)
+	}
+
+	// the other way
+	return x.Cumsum(0)
+}
+
+func main() {
+	fast, w := torch.Compile(way), torch.Eye(3)
+	for i := range 4 {
+		fmt.Println(fast(torch.Full([]int{3, 3}, 1-2*float64(i%2)), w))
+	}
+}
+`
+
+// A branch whose sides do work is rewritten as compiler.Cond: one graph, both ways taken, the
+// same results.
+func TestTryCond(t *testing.T) {
+	state, path := t.TempDir(), program(t, working)
+	const id = "patch:GB0170@model.go:10"
+	l := tried(t, state, 0, "--only", id, path)
+	patch := l.Trial(id)
+	switch {
+	case patch == nil || !patch.Verdict.Proven || !patch.Compared.Equal || *patch.Measured.Breaks != 0 || *patch.Measured.Graphs != 1:
+		t.Fatalf("the patch is not proven: %+v", patch)
+	case l.Remedy(id).Text != "rewrite as: return compiler.Cond(x.Sum().Gt(0), a function for each side)":
+		t.Errorf("it says %q", l.Remedy(id).Text)
+	}
+	if out := run(t, tcdbg(t, state, "fix", "-w", path)); out.code != 0 {
+		t.Fatalf("%+v", out)
+	}
+	text, _ := os.ReadFile(path)
+	if tidy, err := format.Source(text); err != nil || string(tidy) != string(text) || !strings.Contains(string(text), "compiler.Cond(") {
+		t.Errorf("gofmt: %v\n%s", err, text)
+	}
+	if out := run(t, tcdbg(t, state, "check", "--max-breaks", "0", path)); out.code != 0 {
+		t.Errorf("with the fix written: %+v", out)
 	}
 }
 
