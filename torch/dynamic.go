@@ -11,6 +11,7 @@ const (
 	DimDynamic          // varies from call to call, and the code must not make it a constant
 	DimMaybe            // varies, where the code leaves it open
 	DimStatic           // to be compiled as a constant
+	DimUnbacked         // varies, and nothing may be decided by it
 )
 
 // SetDynamic marks dimensions of t (compiler.MarkDynamic, MarkStatic).

@@ -47,11 +47,12 @@ type form struct {
 // compileParts compiles a graph that reads numbers; is reports whether r's does, for a backend
 // that takes no whole graphs.
 func compileParts(b Backend, r *Request) (run Runnable, err error, is bool) {
-	if _, user := b.(userBackend); user || !slices.ContainsFunc(r.Module.G.Nodes(), readsData) {
+	given := marked(r.Module.G)
+	if _, user := b.(userBackend); user || len(given) == 0 && !slices.ContainsFunc(r.Module.G.Nodes(), readsData) {
 		return nil, nil, false
 	}
-	p := &parts{b: b, r: r, list: cut(r.Module.G)}
-	if _, err := p.list[0].form(p, 0, p.given(r.Example, p.list[0]), nil); err != nil {
+	p := &parts{b: b, r: r, list: cut(r.Module.G, given)}
+	if _, err := p.list[0].form(p, 0, p.given(r.Example, p.list[0]), p.sizes(r.Example)); err != nil {
 		return nil, err, true
 	}
 	return p.run, nil, true
@@ -73,11 +74,40 @@ func read(n *graph.Node) *sym.Symbol {
 	return u
 }
 
-// cut takes a graph apart.
-func cut(g *graph.Graph) []*part {
-	list := []*part{{}}
+// marked are the sizes of a graph's inputs that are unbacked: numbers that all parts know.
+func marked(g *graph.Graph) []*sym.Symbol {
+	var out []*sym.Symbol
+	for _, x := range g.Placeholders() {
+		m, ok := x.Meta.(*ops.TensorMeta)
+		if !ok {
+			continue
+		}
+		for _, size := range m.Shape {
+			if u, is := size.AsSymbol(); is && u.Unbacked && !slices.Contains(out, u) {
+				out = append(out, u)
+			}
+		}
+	}
+	return out
+}
+
+// sizes are the symbols that inputs tell.
+func (p *parts) sizes(inputs []torch.Value) map[*sym.Symbol]int64 {
+	numbers := map[*sym.Symbol]int64{}
+	for i, x := range p.r.Module.G.Placeholders() {
+		graph.BindSymbols(x.Meta, inputs[i], func(s *sym.Symbol, v int64) {
+			if _, told := numbers[s]; !told { // by a size; a stride of what is empty tells less
+				numbers[s] = v
+			}
+		})
+	}
+	return numbers
+}
+
+// cut takes a graph apart, which knows some numbers from the start.
+func cut(g *graph.Graph, known []*sym.Symbol) []*part {
+	list := []*part{{knows: slices.Clone(known)}}
 	at := map[*graph.Node]int{} // in which part a value is made
-	var known []*sym.Symbol
 	for _, n := range g.Nodes() {
 		last := list[len(list)-1]
 		switch {
@@ -136,11 +166,13 @@ func (p *parts) given(inputs []torch.Value, first *part) []torch.Value {
 
 // run runs all parts.
 func (p *parts) run(inputs []torch.Value) []torch.Value {
-	env, numbers := map[*graph.Node]torch.Value{}, map[*sym.Symbol]int64{}
+	env, numbers := map[*graph.Node]torch.Value{}, p.sizes(inputs)
 	g := p.r.Module.G
 	for i, x := range g.Placeholders() {
 		env[x] = inputs[i]
-		graph.BindSymbols(x.Meta, inputs[i], func(s *sym.Symbol, v int64) { numbers[s] = v })
+	}
+	for _, u := range p.list[0].knows {
+		check(u, numbers)
 	}
 	for i, q := range p.list {
 		in := make([]torch.Value, len(q.in))

@@ -4,13 +4,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"go/types"
+	"math"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
 	"tcdbg/graph"
 	"tcdbg/logs"
 	"tcdbg/ops"
+	"tcdbg/ops/sym"
 	"tcdbg/torch"
 	"tcdbg/tracer/breaks"
 	"tcdbg/tracer/eval"
@@ -86,6 +89,21 @@ func frames(ps []logs.Pos) []logs.Frame {
 	return out
 }
 
+// symbolRange is what a symbol may be, as PyTorch prints it.
+func symbolRange(x *sym.Symbol) string {
+	if !x.Unbacked {
+		return fmt.Sprintf("[%d, int_oo]", x.Min)
+	}
+	lo, hi := "-int_oo", "int_oo"
+	if x.Low != math.MinInt64 {
+		lo = strconv.FormatInt(x.Low, 10)
+	}
+	if x.High != math.MaxInt64 {
+		hi = strconv.FormatInt(x.High, 10)
+	}
+	return "[" + lo + ", " + hi + "]"
+}
+
 // event writes one chromium event.
 func (t *Tracer) event(phase, name string, id logs.CompileID, at time.Time) {
 	body, _ := json.Marshal(map[string]any{
@@ -102,7 +120,7 @@ func (r *recorder) traced(c *Compiled, tr *eval.Trace, entry *replay.Entry) {
 	for _, x := range tr.Shapes.Symbols {
 		o := tr.Symbols[x]
 		r.t.sink.Emit(logs.Out{Kind: "create_symbol", ID: r.id, Place: logs.Here(), Meta: map[string]any{
-			"symbol": x.Name, "val": fmt.Sprint(o.Hint), "vr": fmt.Sprintf("[%d, int_oo]", x.Min), "source": x.Source,
+			"symbol": x.Name, "val": fmt.Sprint(o.Hint), "vr": symbolRange(x), "source": x.Source,
 			"user_stack": r.t.sink.Stack(frames(o.At)),
 		}})
 		if v, fixed := x.Fixed(); fixed {

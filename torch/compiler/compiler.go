@@ -93,6 +93,11 @@ func MarkDynamic(t *torch.Tensor, dims ...int) { mark(t, torch.DimDynamic, dims)
 // MaybeMarkDynamic is MarkDynamic for dimensions that the code may make constants.
 func MaybeMarkDynamic(t *torch.Tensor, dims ...int) { mark(t, torch.DimMaybe, dims) }
 
+// MarkUnbacked says that the sizes of dimensions of t are not known to the compiled code: one
+// compile serves all of them, 0 and 1 as well. A question of the code about such a size, which
+// torch.Check does not answer, breaks the graph. It panics for a dimension that t does not have.
+func MarkUnbacked(t *torch.Tensor, dims ...int) { mark(t, torch.DimUnbacked, dims) }
+
 func mark(t *torch.Tensor, m torch.DimMark, dims []int) {
 	for _, d := range dims {
 		t.Size(d)

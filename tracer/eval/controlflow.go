@@ -71,7 +71,7 @@ func beginFlow(tr *Trace, in *ssa.Call, op, code string) *controlFlow {
 		c.refuse("%s", why)
 	}
 	if len(tr.scalars) > 0 {
-		c.refuse("it comes after a number that is read out of a tensor")
+		c.refuse("it comes %s", scalars{tr}.since("after a number that is read out of a tensor"))
 	}
 	if tr.applying != nil {
 		c.refuse("it is in a function with a derivative of its own")

@@ -10,6 +10,7 @@ import (
 	"tcdbg/ops/sym"
 	"tcdbg/torch"
 	"tcdbg/tracer/breaks"
+	"tcdbg/tracer/guard"
 	"tcdbg/tracer/replay"
 	"tcdbg/tracer/value"
 
@@ -98,6 +99,30 @@ func (sc scalars) remember(s *sym.Symbol, n *graph.Node) {
 	sc.Trace.scalars[s] = n
 }
 
+// unbackedSize is the symbol of a size that the program marked as unbacked.
+func (c *capture) unbackedSize(s *value.Source, dim, size int) sym.Int {
+	x := c.Shapes.NewUnbacked()
+	u, _ := x.AsSymbol()
+	u.Low, u.Source = 0, fmt.Sprintf("%s.size()[%d]", s.Name, dim)
+	c.Symbols[u] = guard.Origin{Src: s, Dim: dim, Hint: size, Expr: x, At: ofProgram(c.frames.UserStack())}
+	return x
+}
+
+// unbackedInput notes an input with such sizes, and breaks where the graph cannot have one.
+func (sc scalars) unbackedInput(s *value.Source, m *ops.TensorMeta) {
+	for _, x := range m.Shape {
+		u, is := x.AsSymbol()
+		if !is || !u.Unbacked {
+			continue
+		}
+		if sc.flowing != nil || sc.applying != nil || !sc.plain() {
+			breakAt(breaks.UnsupportedOperator, "%s has an unbacked size, which a graph with writes in place or control flow cannot hold",
+				s.Argument())
+		}
+		sc.remember(u, nil)
+	}
+}
+
 // hinted is m with bits for what nobody knows.
 func hinted(m *ops.TensorMeta) *ops.TensorMeta {
 	bits := func(xs []sym.Int) []sym.Int {
@@ -129,8 +154,18 @@ func (sc scalars) plain() bool {
 // refuseAfter breaks before what a graph cannot do once it has read a number.
 func (sc scalars) refuseAfter(what string) {
 	if len(sc.Trace.scalars) > 0 {
-		breakAt(breaks.UnsupportedOperator, "%s after a number is read out of a tensor", what)
+		breakAt(breaks.UnsupportedOperator, "%s %s", what, sc.since("after a number is read out of a tensor"))
 	}
+}
+
+// since says what came before: a number, as the text says, or an input with an unbacked size.
+func (sc scalars) since(number string) string {
+	for _, n := range sc.Trace.scalars {
+		if n == nil {
+			return "beside a size that is marked as unbacked"
+		}
+	}
+	return number
 }
 
 // unguarded is the break of a question that only data can answer, in PyTorch's words.

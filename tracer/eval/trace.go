@@ -328,6 +328,7 @@ func (tr *Trace) newInput(s *value.Source, t *torch.Tensor) *graph.Node {
 	}
 	tr.notMutated(s, t)
 	meta := tr.inputMeta(s, t)
+	scalars{tr}.unbackedInput(s, meta)
 	tr.Guards.Tensor(s, t, meta)
 	tr.Guards.GradMode()
 	target := placeholderName(s)
@@ -364,12 +365,15 @@ func (c *capture) inputMeta(s *value.Source, t *torch.Tensor) *ops.TensorMeta {
 		Shape: sym.Consts(shape), Stride: sym.Consts(stride), Offset: sym.C(offset),
 	}
 	for i := range shape {
-		if shape[i] >= 2 && c.isDynamic(s, t, i) {
+		switch {
+		case t.DimMark(i) == torch.DimUnbacked && t.DimOf(i) == nil:
+			m.Shape[i] = c.unbackedSize(s, i, shape[i])
+		case shape[i] >= 2 && c.isDynamic(s, t, i):
 			m.Shape[i] = c.symbolFor(s, i, shape[i], t.DimOf(i))
 			c.Demands.Add(s, t, i, m.Shape[i])
 		}
 	}
-	m.Stride = symbolicStrides(m.Shape, shape, stride)
+	m.Stride = symbolicStrides(m.Shape, t)
 	return m
 }
 
@@ -393,7 +397,7 @@ func (c *capture) isDynamic(s *value.Source, t *torch.Tensor, d int) bool {
 func (c *capture) symbolFor(s *value.Source, dim, hint int, named *torch.Dim) sym.Int {
 	for _, x := range c.Shapes.Symbols {
 		o := c.Symbols[x]
-		if named != o.Named || named != nil && named.Auto {
+		if x.Unbacked || named != o.Named || named != nil && named.Auto {
 			continue
 		}
 		if _, fixed := x.Fixed(); !fixed && o.Hint == hint && o.Dim != guard.AnyDim {
@@ -412,9 +416,10 @@ func (c *capture) symbolFor(s *value.Source, dim, hint int, named *torch.Dim) sy
 
 // symbolicStrides are the strides of an input, symbolic where they follow from
 // sizes that are.
-func symbolicStrides(sizes []sym.Int, shape, stride []int) []sym.Int {
+func symbolicStrides(sizes []sym.Int, t *torch.Tensor) []sym.Int {
+	_, stride, _ := t.Layout()
 	out := sym.Consts(stride)
-	inner, order := guard.InnerDims(shape, stride)
+	inner, order := guard.InnerDims(t)
 	for _, i := range order {
 		if j := inner[i]; j >= 0 {
 			out[i] = sym.Mul(sizes[j], out[j])

@@ -40,7 +40,7 @@ func (gs *Set) fixedSizes(env *sym.Env, symbols Origins) {
 func (gs *Set) dynamicSizes(env *sym.Env, symbols Origins) {
 	for _, x := range env.Symbols {
 		o, known := symbols[x]
-		if _, fixed := x.Fixed(); fixed || !known || x.Min > 2 { // what it was compared with says so
+		if _, fixed := x.Fixed(); fixed || !known || x.Min > 2 || x.Unbacked { // what it was compared with says so
 			continue
 		}
 		text := "2 <= " + x.Source

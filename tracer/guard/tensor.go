@@ -33,8 +33,7 @@ func (gs *Set) StorageOffset(s *value.Source, offset int) {
 // follow from them have to follow from other sizes likewise.
 func (gs *Set) Tensor(s *value.Source, t *torch.Tensor, m *ops.TensorMeta) {
 	sizes, strides := make([]int, len(m.Shape)), make([]int, len(m.Shape))
-	shape, stride, _ := t.Layout()
-	inner, _ := InnerDims(shape, stride)
+	inner, _ := InnerDims(t)
 	for i := range sizes {
 		sizes[i], strides[i] = fixedSize(m.Shape[i]), fixedSize(m.Stride[i])
 	}
@@ -195,8 +194,17 @@ func leafOf(t *torch.Tensor) leafness {
 
 // InnerDims says of each dimension which other one lies just inside it, so that its
 // stride is that one's size times its stride; -1 for none. The order is from the
-// innermost dimension to the outermost.
-func InnerDims(shape, stride []int) (inner, order []int) {
+// innermost dimension to the outermost. Of sizes that are marked as unbacked it is that of
+// a contiguous tensor, where t is one, as 0 and 1 do not tell.
+func InnerDims(t *torch.Tensor) (inner, order []int) {
+	shape, stride, _ := t.Layout()
+	if unbacked(t, len(shape)) && rowMajor(shape, stride) {
+		for i := range shape {
+			inner, order = append(inner, i+1), append(order, len(shape)-1-i)
+		}
+		inner[len(shape)-1] = -1
+		return inner, order
+	}
 	for i := len(shape) - 1; i >= 0; i-- {
 		order = append(order, i)
 	}
@@ -213,4 +221,26 @@ func InnerDims(shape, stride []int) (inner, order []int) {
 		}
 	}
 	return inner, order
+}
+
+// unbacked reports whether a size of t is marked as that.
+func unbacked(t *torch.Tensor, dims int) bool {
+	for d := range dims {
+		if t.DimMark(d) == torch.DimUnbacked {
+			return true
+		}
+	}
+	return false
+}
+
+// rowMajor reports whether strides are those of a new tensor.
+func rowMajor(shape, stride []int) bool {
+	next := 1
+	for i := len(shape) - 1; i >= 0; i-- {
+		if stride[i] != next {
+			return false
+		}
+		next *= max(shape[i], 1)
+	}
+	return true
 }

@@ -25,6 +25,7 @@ func pkg_tcdbg_torch_compiler() *rt.Pkg {
 			"Map":                p_tcdbg_torch_compiler.Map,
 			"MarkDynamic":        p_tcdbg_torch_compiler.MarkDynamic,
 			"MarkStatic":         p_tcdbg_torch_compiler.MarkStatic,
+			"MarkUnbacked":       p_tcdbg_torch_compiler.MarkUnbacked,
 			"MaybeMarkDynamic":   p_tcdbg_torch_compiler.MaybeMarkDynamic,
 			"RegisterBackend":    p_tcdbg_torch_compiler.RegisterBackend,
 			"Reset":              p_tcdbg_torch_compiler.Reset,
