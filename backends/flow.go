@@ -48,7 +48,7 @@ func (f *frame) flow(e *plan.Extern) {
 	}
 	switch {
 	case e.Flow.Chooses:
-		bodies[chosen(args[0].(*torch.Tensor), e.Flow)].into(args[1:], outs, f.syms)
+		bodies[chosen(args[0].(*torch.Tensor), e.Flow)].into(args[1:], outs, f)
 	case e.Flow.Sliced > 0:
 		f.slices(e, bodies[0], args, outs)
 	default:
@@ -102,7 +102,7 @@ func (f *frame) slices(e *plan.Extern, body *executable, args []torch.Value, out
 		for _, y := range outs[k:] {
 			into = append(into, sliceOf(y, i))
 		}
-		body.into(append(in[:len(in):len(in)], rest...), into, f.syms)
+		body.into(append(in[:len(in):len(in)], rest...), into, f)
 		for j := range k {
 			carry[j] = into[j]
 		}
@@ -153,8 +153,8 @@ func (f *frame) loop(e *plan.Extern, bodies []*executable, args []torch.Value, o
 	k := e.Flow.Carried
 	var spare []*torch.Tensor
 	into := outs
-	for bodies[0].into(args, nil, f.syms)[0].(*torch.Tensor).Bool() {
-		bodies[1].into(args, into, f.syms)
+	for bodies[0].into(args, nil, f)[0].(*torch.Tensor).Bool() {
+		bodies[1].into(args, into, f)
 		for i, t := range into {
 			args[i] = t
 		}
@@ -184,12 +184,15 @@ func (f *frame) likes(buffers []int) []*torch.Tensor {
 	return out
 }
 
-// into runs a body, whose results go into outs where that is set; syms are the sizes that
-// are known outside.
-func (x *executable) into(in []torch.Value, outs []*torch.Tensor, syms map[*sym.Symbol]int64) []torch.Value {
+// into runs a body for the frame outside, which knows sizes; its results go into outs where
+// that is set.
+func (x *executable) into(in []torch.Value, outs []*torch.Tensor, outside *frame) []torch.Value {
 	f := x.frames.Get().(*frame)
-	maps.Copy(f.syms, syms)
-	f.inner = len(syms) > 0
+	maps.Copy(f.syms, outside.syms)
+	f.inner = len(outside.syms) > 0
+	if outside.times != nil || x.rt == nil {
+		f.outside = outside
+	}
 	f.bind(in)
 	homes, direct := f.homesIn(outs)
 	f.place(homes)

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"tcdbg/internal/test"
 	"tcdbg/logs"
@@ -218,4 +219,60 @@ func renamedGraph(lines []string) []string {
 		out = append(out, line)
 	}
 	return out
+}
+
+// flowTimes has a choice within a choice, and a loop, whose bodies take long.
+const flowTimes = `
+type of = []*torch.Tensor
+
+func work(o ...*torch.Tensor) *torch.Tensor { return o[0].Cos().Exp().Tan().Sin().Sum() }
+
+func f(x *torch.Tensor) *torch.Tensor {
+	y := compiler.Cond(x.Sum().Gt(0), func(o ...*torch.Tensor) *torch.Tensor {
+		return compiler.Cond(o[0].Sum().Gt(1e9), func(o ...*torch.Tensor) *torch.Tensor { return o[0].Sum() }, work, o[0])
+	}, func(o ...*torch.Tensor) *torch.Tensor { return o[0].Tan().Sum() }, x)
+	r := compiler.WhileLoop(func(c ...*torch.Tensor) *torch.Tensor { return c[0].Lt(3) },
+		func(c ...*torch.Tensor) []*torch.Tensor { return of{c[0].Add(1).Add(work(x).Mul(0))} }, torch.NewTensor([]float32{0}))
+	return y.Add(r[0])
+}
+
+func main() {
+	g, x := torch.Compile(f), torch.Ones(1<<14)
+	for range 5 {
+		fmt.Println(g(x))
+	}
+}
+`
+
+// TestFlowTimes wants a time for a step of control flow, without that of its bodies' kernels.
+func TestFlowTimes(t *testing.T) {
+	prog, err := loadText(t, flowTimes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, way := range differentials(t) {
+		if way.backend != "inductor" {
+			continue
+		}
+		set := NewSet(way.cfg)
+		start := time.Now()
+		if out, code, stderr := runText(prog, set, way.backend); code != 0 {
+			t.Fatalf("%s: exit %d\n%s%s", way.name, code, out, stderr)
+		}
+		wall, all, steps, kernels := int64(time.Since(start)), int64(0), 0, int64(0)
+		for _, k := range set.KernelTimes(true) {
+			all += k.Nanos
+			if strings.HasPrefix(k.Kernel, "extern_cond") || strings.HasPrefix(k.Kernel, "extern_while_loop") {
+				steps++
+				if k.Calls != 5 || k.Timed != 4 || k.Nanos <= 0 {
+					t.Errorf("%s: %+v, want 5 calls, of which 4 are timed", way.name, k)
+				}
+				continue
+			}
+			kernels += k.Nanos
+		}
+		if own := all - kernels; steps != 3 || own > kernels || all > wall {
+			t.Errorf("%s: %d steps take %d ns by themselves, kernels %d, and the program %d", way.name, steps, own, kernels, wall)
+		}
+	}
 }

@@ -38,18 +38,17 @@ func (f *frame) interpret(in []torch.Value) {
 		for i, k := range st.Kernels {
 			start := time.Now()
 			f.beside(st, i, func() { interp.Run(k, env) })
-			x.prof.since(slot+i, start) // an interpreter has the time for a clock
+			f.took(slot+i, int64(time.Since(start))) // an interpreter has the time for a clock
 		}
 	}
 	f.withPrologue(in, func(i int) { kernels(&x.prog.Prologue[i], x.prof.hoistedAt[i]) })
 	for i := range x.prog.Steps {
 		st := &x.prog.Steps[i]
 		if st.Extern != nil {
+			f.within = 0
 			start := time.Now()
 			f.beside(st, 0, func() { f.extern(st.Extern) })
-			if st.Extern.Flow == nil {
-				x.prof.since(x.prof.at[i], start)
-			}
+			f.since(x.prof.at[i], start)
 			continue
 		}
 		kernels(st, x.prof.at[i])

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"tcdbg/inductor"
 	"tcdbg/inductor/plan"
@@ -76,9 +75,6 @@ func (p *profile) add(i int, nanos int64) {
 	}
 	s.nanos.Add(nanos)
 }
-
-// since adds the time that has passed since start to a slot.
-func (p *profile) since(i int, start time.Time) { p.add(i, int64(time.Since(start))) }
 
 // times are the kernels' totals.
 func (p *profile) times() []logs.KernelTime {

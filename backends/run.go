@@ -63,6 +63,8 @@ type frame struct {
 	args    [7]uintptr // of the call into C
 	times   []int64    // [] /* slot of the profile */ nanoseconds of this call; nil when it is not timed
 	clock   []int64    // memory of times
+	within  int64      // nanoseconds of kernels in bodies of the step that runs
+	outside *frame     // of a body: the frame that runs it, nil where that is not timed
 }
 
 // home is where a buffer lives in this call.
@@ -145,7 +147,7 @@ func (x *executable) run(in []torch.Value) []torch.Value {
 
 // steps runs the program's steps, the prologue's first where it is due.
 func (f *frame) steps(in []torch.Value) {
-	f.time(f.x.prof.begin())
+	f.time(f.x.prof.begin() || f.outside != nil)
 	f.prologue(in)
 	if w := f.x.watch; w != nil && w.Kernels() {
 		f.watched(in)
@@ -206,7 +208,7 @@ func (f *frame) segment(st *plan.Step, slot int) {
 	f.enter(st.Segment, times, chosen)
 	if times != nil {
 		for i := range st.Names {
-			f.x.prof.add(slot+i, f.times[slot+i])
+			f.took(slot+i, f.times[slot+i])
 		}
 	}
 }
@@ -315,16 +317,33 @@ func storagePtr(st *torch.Storage, off int) uintptr {
 	return uintptr(unsafe.Pointer(&st.Bytes()[off]))
 }
 
-// timedExtern is extern with its time, where this call is timed. That of control flow is the
-// time of its bodies' kernels, which are timed themselves.
+// timedExtern is extern with its time, where this call is timed.
 func (f *frame) timedExtern(e *plan.Extern, slot int) {
-	if f.times == nil || e.Flow != nil {
+	if f.times == nil {
 		f.extern(e)
 		return
 	}
+	f.within = 0
 	start := time.Now()
 	f.extern(e)
-	f.x.prof.since(slot, start)
+	f.since(slot, start)
+}
+
+// since adds the time of an extern call. That of control flow is without the kernels of its
+// bodies, which have times of their own.
+func (f *frame) since(slot int, start time.Time) {
+	f.took(slot, max(int64(time.Since(start))-f.within, 0))
+	if f.outside != nil {
+		f.outside.within += f.within
+	}
+}
+
+// took adds the time of one run of a slot, for the step that runs this body as well.
+func (f *frame) took(slot int, nanos int64) {
+	f.x.prof.add(slot, nanos)
+	if f.outside != nil {
+		f.outside.within += nanos
+	}
 }
 
 // extern calls an operator eagerly.
@@ -451,7 +470,7 @@ func (f *frame) release() {
 		}
 	}
 	clear(f.syms)
-	f.inner = false
+	f.inner, f.outside = false, nil
 	f.unpack()
 	f.x.frames.Put(f)
 }
