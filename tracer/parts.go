@@ -28,6 +28,7 @@ type parts struct {
 type part struct {
 	nodes []*graph.Node
 	reads *graph.Node   // what ends it
+	taken []*graph.Node // of the results of that, where there are several
 	in    []*graph.Node // values from before it
 	out   []*graph.Node // values that are read behind it
 	knows []*sym.Symbol // numbers that were read before it
@@ -67,7 +68,9 @@ func readsData(n *graph.Node) bool {
 // read is the symbol that such a node brings in.
 func read(n *graph.Node) *sym.Symbol {
 	x, number := n.Meta.(sym.Int)
-	if !number {
+	if list, several := n.Meta.([]ops.Result); several {
+		x = list[0].(*ops.TensorMeta).Shape[0]
+	} else if !number {
 		x = n.TensorMeta().Shape[0]
 	}
 	u, _ := x.AsSymbol()
@@ -117,6 +120,13 @@ func cut(g *graph.Graph, known []*sym.Symbol) []*part {
 			known = append(known, read(n))
 			last.reads, at[n] = n, -1
 			list = append(list, &part{knows: slices.Clone(known)})
+		case ofSeveral(n) != nil:
+			at[n] = -1
+			for _, q := range list {
+				if q.reads == ofSeveral(n) {
+					q.taken = append(q.taken, n)
+				}
+			}
 		default:
 			at[n] = len(list) - 1
 			last.nodes = append(last.nodes, n)
@@ -143,6 +153,17 @@ func cut(g *graph.Graph, known []*sym.Symbol) []*part {
 	}
 	keep(list, at, g.OutputNode().Inputs())
 	return list
+}
+
+// ofSeveral is the node that reads data of which x is one of several results, nil for none.
+func ofSeveral(x *graph.Node) *graph.Node {
+	if x.Kind != graph.CallFunction || x.Op != ops.None || x.Target != "getitem" {
+		return nil
+	}
+	if from, _ := x.Item(); readsData(from) {
+		return from
+	}
+	return nil
 }
 
 // keep has values leave the parts that make them.
@@ -183,9 +204,13 @@ func (p *parts) run(inputs []torch.Value) []torch.Value {
 			env[q.out[k]] = v
 		}
 		if q.reads != nil {
-			v := dataOf(q.reads, env)
-			env[q.reads] = v
-			graph.BindSymbols(q.reads.Meta, v, func(s *sym.Symbol, v int64) { numbers[s] = v })
+			vs := dataOf(q.reads, env)
+			env[q.reads] = vs[0]
+			for _, x := range q.taken {
+				_, i := x.Item()
+				env[x] = vs[i]
+			}
+			numbers[read(q.reads)] = rowsOf(vs[0])
 			check(read(q.reads), numbers)
 		}
 	}
@@ -200,9 +225,9 @@ func (p *parts) run(inputs []torch.Value) []torch.Value {
 }
 
 // dataOf runs a node that reads data.
-func dataOf(n *graph.Node, env map[*graph.Node]torch.Value) torch.Value {
+func dataOf(n *graph.Node, env map[*graph.Node]torch.Value) []torch.Value {
 	if n.Op == ops.Item {
-		return env[n.Inputs()[0]].(*torch.Tensor).ItemInt()
+		return []torch.Value{env[n.Inputs()[0]].(*torch.Tensor).ItemInt()}
 	}
 	args := slices.Clone(n.Args)
 	for i, a := range args {
@@ -211,9 +236,17 @@ func dataOf(n *graph.Node, env map[*graph.Node]torch.Value) torch.Value {
 		}
 	}
 	if n.NoGrad {
-		return torch.CallUntaped(n.Op, args)[0]
+		return torch.CallUntaped(n.Op, args)
 	}
-	return torch.Call(n.Op, args)[0]
+	return torch.Call(n.Op, args)
+}
+
+// rowsOf is the number that came out of data: itself, or the rows of a tensor.
+func rowsOf(v torch.Value) int64 {
+	if t, ok := v.(*torch.Tensor); ok {
+		return int64(t.Size(0))
+	}
+	return int64(v.(int))
 }
 
 // check tests what the program asserts of a number, as far as its other numbers are known.

@@ -76,6 +76,24 @@ func f(x *torch.Tensor) *torch.Tensor {
 	i := torch.Nonzero(x)
 	return y.Sum().Add(x.Mul(y.Size(0) + i.Size(0))).Add(i.Sum())
 }`, "gt masked_select exp nonzero sum mul add sum add", ""},
+	{"the values that there are, with their places and counts", `
+func f(x *torch.Tensor) *torch.Tensor {
+	y := x.Detach().Abs()
+	v := torch.Unique(y)[0].Exp()
+	all := torch.UniqueConsecutive(y, kw.ReturnInverse(true), kw.ReturnCounts(true))
+	return v.Sum().Mul(all[0].Size(0)).Add(all[2].Mul(2).Sum()).Add(all[1].Sum()).Add(x)
+}`, "detach abs unique exp unique_consecutive sum mul mul sum add sum add add", ""},
+	{"how many values there are", `
+func g(x *torch.Tensor) (*torch.Tensor, int) {
+	all := torch.Unique(x.Detach(), kw.ReturnCounts(true))
+	return all[1].Add(1), all[0].Size(0)
+}
+var fast = torch.Compile(g, kw.Fullgraph(true))
+func f(x *torch.Tensor) *torch.Tensor { y, n := fast(x); return y.Sum().Add(x).Mul(n) }`, "detach unique add sum add mul", ""},
+	{"rows that are alike", `
+func f(x *torch.Tensor) *torch.Tensor {
+	return torch.Unique(x.Detach().View(2, 2), kw.Dim(0))[0].Sum().Add(x)
+}`, "detach view | sum add", "operator unique"},
 	{"a branch on how many a mask selects", `
 func f(x *torch.Tensor) *torch.Tensor {
 	y := x.MaskedSelect(x.Gt(0))

@@ -24,7 +24,7 @@ type Settings struct {
 	// (u0), with which the program may compute, and make tensors of that size; without it the
 	// graph breaks there.
 	CaptureScalarOutputs bool
-	// CaptureDynamicOutputShapeOps has Nonzero and MaskedSelect be nodes of the graph, with a
+	// CaptureDynamicOutputShapeOps has Nonzero, MaskedSelect, Unique and UniqueConsecutive be nodes of the graph, with a
 	// symbol (u0) for how many elements they find; without it the graph breaks there.
 	CaptureDynamicOutputShapeOps bool
 	// SuppressErrors has a function run eagerly whose graph the backend cannot compile, which

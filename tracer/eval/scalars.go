@@ -57,8 +57,7 @@ func (sc scalars) capture(in *ssa.Call, args []ssa.Value, row *ops.Op) bool {
 
 // captureShape captures an operator whose result has as many rows as data says.
 func (sc scalars) captureShape(in *ssa.Call, args []ssa.Value, b torch.Binding) bool {
-	if b.Op != ops.Nonzero && b.Op != ops.MaskedSelect || !sc.env.Rows() ||
-		sc.flowing != nil || sc.applying != nil || !sc.plain() {
+	if !sc.env.Rows() || sc.flowing != nil || sc.applying != nil || !sc.plain() {
 		return false
 	}
 	row := ops.Get(b.Op)
@@ -71,24 +70,62 @@ func (sc scalars) captureShape(in *ssa.Call, args []ssa.Value, b torch.Binding) 
 	if !ok || self.TensorMeta().Device == ops.Meta {
 		return false
 	}
-	u := sc.Shapes.NewUnbacked()
-	s, _ := u.AsSymbol()
-	s.Low = 0
-	m := &ops.TensorMeta{DType: self.TensorMeta().DType, Device: self.TensorMeta().Device, Shape: []sym.Int{u}, Offset: sym.C(0)}
-	if b.Op == ops.Nonzero {
-		m.DType, m.Shape = ops.Int64, append(m.Shape, sym.C(len(self.TensorMeta().Shape)))
+	results := sc.rows(b.Op, bound, self.TensorMeta())
+	if results == nil {
+		return false
 	}
-	m.Stride = ops.ContiguousStrides(m.Shape)
 	kind := graph.CallMethod
 	if !b.Method {
 		kind = graph.CallFunction
 	}
 	n := sc.Graph.Append(&graph.Node{
-		Name: row.Name, Kind: kind, Op: row.ID, Args: bound, Meta: m, Stack: sc.stack(), NoGrad: sc.underNoGrad(),
+		Name: row.Name, Kind: kind, Op: row.ID, Args: bound, Meta: results[0], Stack: sc.stack(), NoGrad: sc.underNoGrad(),
 	})
-	sc.remember(s, n)
+	if len(results) > 1 {
+		n.Meta = results
+	}
 	sc.results(in, args, &graph.Builder{G: sc.Graph, Stack: n.Stack, NoGrad: n.NoGrad}, n, row)
+	s, _ := results[0].(*ops.TensorMeta).Shape[0].AsSymbol()
+	first := n
+	if len(results) > 1 {
+		first = n.Next() // the first that is taken out of n
+	}
+	sc.remember(s, first)
 	return true
+}
+
+// rows are the results of an operator of which the first has as many rows as data says; nil
+// for another operator.
+func (sc scalars) rows(op ops.ID, args []ops.Arg, self *ops.TensorMeta) []ops.Result {
+	var inverse, counts bool
+	switch op {
+	case ops.Nonzero, ops.MaskedSelect:
+	case ops.Unique, ops.UniqueConsecutive:
+		flags := args[len(args)-3:] // return_inverse, return_counts, dim
+		if flags[2] != nil {
+			return nil
+		}
+		inverse, counts = flags[0].(bool), flags[1].(bool)
+	default:
+		return nil
+	}
+	u := sc.Shapes.NewUnbacked()
+	s, _ := u.AsSymbol()
+	s.Low = 0
+	tensor := func(d ops.DType, shape ...sym.Int) *ops.TensorMeta {
+		return &ops.TensorMeta{DType: d, Device: self.Device, Shape: shape, Stride: ops.ContiguousStrides(shape), Offset: sym.C(0)}
+	}
+	if op == ops.Nonzero {
+		return []ops.Result{tensor(ops.Int64, u, sym.C(len(self.Shape)))}
+	}
+	out := []ops.Result{tensor(self.DType, u)}
+	if inverse {
+		out = append(out, tensor(ops.Int64, self.Shape...))
+	}
+	if counts {
+		out = append(out, tensor(ops.Int64, u))
+	}
+	return out
 }
 
 // remember notes where a symbol comes from.
