@@ -238,11 +238,19 @@ func (x *exporting) program(results []reflect.Value) (*torch.ExportedProgram, er
 		return nil, err
 	}
 	for _, y := range x.got.tr.Shapes.Symbols {
-		if _, fixed := y.Fixed(); !fixed {
-			spec.Symbols = append(spec.Symbols, export.Symbol{
-				Name: y.Name, Min: y.Min, Max: y.Max, Hint: int64(x.got.tr.Symbols[y].Hint),
-			})
+		if _, fixed := y.Fixed(); fixed {
+			continue
 		}
+		s := export.Symbol{Name: y.Name, Min: y.Min, Max: y.Max, Hint: int64(x.got.tr.Symbols[y].Hint)}
+		if y.Unbacked {
+			s.Min, s.Max = y.Low, y.High
+		}
+		for _, r := range y.Checks {
+			if _, inRange := r.Known(); !inRange {
+				return nil, fmt.Errorf("torch.Check asks for %s, which is no range of one size: an exported program cannot test it", r)
+			}
+		}
+		spec.Symbols = append(spec.Symbols, s)
 	}
 	prog, err := exported.Capture(g, spec)
 	if err != nil {

@@ -139,3 +139,30 @@ func main() {
 		t.Errorf("graphs %s", got)
 	}
 }
+
+// TestUnbackedExport: the range of such a size is what is checked of it, 0 and 1 included; a
+// check that is no range cannot be part of a program.
+func TestUnbackedExport(t *testing.T) {
+	got := runProgram(t, `
+func within(x *torch.Tensor) *torch.Tensor { torch.Check(x.Size(0) < 9); return x.Mul(2) }
+func beside(x *torch.Tensor) *torch.Tensor { torch.Check(x.Size(0) < 2*x.Size(1)); return x.Mul(2) }
+
+func main() {
+	x := torch.Ones(5, 3)
+	compiler.MarkUnbacked(x, 0, 1)
+	for _, f := range []func(*torch.Tensor) *torch.Tensor{within, beside} {
+		p, err := torch.Export(f, []any{x})
+		fmt.Println(err)
+		if err == nil {
+			fmt.Println(p)
+			fmt.Println(p.Call(torch.Ones(0, 1)), p.Call(torch.Ones(2, 4)))
+		}
+	}
+}`, true)
+	checkLines(t, got, []string{
+		"<nil>",
+		"Range constraints: {u0: VR[0, 8], u1: VR[0, int_oo]}",
+		"[tensor([], size=(0, 1))] [tensor([[2., 2., 2., 2.],",
+		"torch.Export: torch.Check asks for u0 < 2*u1, which is no range of one size: an exported program cannot test it",
+	})
+}
