@@ -56,6 +56,9 @@ type Compiled struct {
 	// Wrap makes another runnable of the pure graph one of the captured graph; nil
 	// where gradients are wanted.
 	Wrap func(Runnable) Runnable
+	// Whole tells that the pure graph is all of it: its inputs and outputs are those of the
+	// captured graph, and nothing is done around a run.
+	Whole bool
 }
 
 // Compile compiles a captured graph.
@@ -73,7 +76,7 @@ func Compile(r *Request) (*Compiled, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Compiled{Run: c.pure.wrap(run), Wrap: c.pure.wrap}, nil
+	return &Compiled{Run: c.pure.wrap(run), Wrap: c.pure.wrap, Whole: c.pure.whole()}, nil
 }
 
 func (r *Request) budget() float64 {

@@ -12,7 +12,7 @@ import (
 
 // wrap makes a runnable of the captured graph from one of the pure graph.
 func (f *functional) wrap(run Runnable) Runnable {
-	if len(f.mutations) == 0 && f.plain() {
+	if f.whole() {
 		return run
 	}
 	return func(in []torch.Value) []torch.Value {
@@ -26,6 +26,9 @@ func (f *functional) wrap(run Runnable) Runnable {
 		return f.results(in, vals)
 	}
 }
+
+// whole reports whether nothing is to be done around a run of the pure graph.
+func (f *functional) whole() bool { return len(f.mutations) == 0 && f.plain() }
 
 // plain reports whether the outputs are those of the pure graph. (Without
 // mutations its arguments are the inputs.)

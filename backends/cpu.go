@@ -14,6 +14,7 @@ import (
 type cpuInfo struct {
 	Lanes int    // float32 elements in a vector
 	Cache int64  // bytes of the last-level cache
+	Model string // its maker's name for it
 	Flags string // model and instruction sets: part of the cache key
 }
 
@@ -21,6 +22,7 @@ type cpuInfo struct {
 var thisCPU = sync.OnceValue(func() cpuInfo {
 	c := cpuInfo{Lanes: 4, Cache: lastLevelCache(), Flags: runtime.GOARCH}
 	text := firstCPU()
+	c.Model = field(text, "model name")
 	c.Flags += " " + field(text, "model name") + " " + field(text, "flags") + field(text, "Features")
 	has := func(f string) bool { return strings.Contains(" "+c.Flags+" ", " "+f+" ") }
 	switch {

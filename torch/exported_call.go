@@ -19,17 +19,7 @@ import (
 // results are in the order of OutputNames. It panics with *Error for arguments that the
 // program was not exported for.
 func (p *ExportedProgram) Call(args ...any) []Value {
-	var kwargs OrderedDict
-	pos := []any{}
-	for _, a := range args {
-		if o, ok := a.(Option); ok {
-			kwargs = append(kwargs, DictItem{o.Name, o.Value})
-			continue
-		}
-		pos = append(pos, a)
-	}
-	pos, kwargs = p.byPosition(pos, kwargs)
-	leaves, err := p.flatten(append(pos, kwargs))
+	leaves, err := p.leaves(args)
 	if err != nil {
 		refusal.Fail("exported program", "ValueError", "%v", err)
 	}
@@ -41,6 +31,30 @@ func (p *ExportedProgram) Call(args ...any) []Value {
 		return p.results(p.runCompiled(*run, inputs, symbols))
 	}
 	return p.results(p.RunEagerly(inputs, symbols))
+}
+
+// GraphInputs are the inputs of the program's graph for a call with args, and the values of its sizes; for a compiler.
+func (p *ExportedProgram) GraphInputs(args ...any) ([]Value, map[string]int64, error) {
+	leaves, err := p.leaves(args)
+	if err != nil {
+		return nil, nil, err
+	}
+	return p.inputs(leaves)
+}
+
+// leaves takes the arguments of a call apart.
+func (p *ExportedProgram) leaves(args []any) ([]any, error) {
+	var kwargs OrderedDict
+	pos := []any{}
+	for _, a := range args {
+		if o, ok := a.(Option); ok {
+			kwargs = append(kwargs, DictItem{o.Name, o.Value})
+			continue
+		}
+		pos = append(pos, a)
+	}
+	pos, kwargs = p.byPosition(pos, kwargs)
+	return p.flatten(append(pos, kwargs))
 }
 
 // byPosition moves arguments that are given by name to where the program was exported with them by position.

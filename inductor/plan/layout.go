@@ -112,6 +112,18 @@ type Symbol struct {
 	Stride bool // Dim counts strides, not sizes
 }
 
+// Life is when a buffer of the arena is in use: from one position in the order of kernels to another.
+type Life struct{ Buffer, From, To int }
+
+// Lives are those of all buffers of the arena.
+func (p *Layout) Lives() []Life {
+	out := make([]Life, len(p.lives))
+	for i, l := range p.lives {
+		out[i] = Life{p.arena[i], l.From, l.To}
+	}
+	return out
+}
+
 // PlanFor places the arena's buffers for other sizes than those seen at compile
 // time: offsets in bytes by buffer, and the size of the arena.
 func (p *Layout) PlanFor(size func(sym.Int) int64) (offsets []int64, arena int64) {

@@ -1,0 +1,415 @@
+package backends
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"tcdbg/aot"
+	"tcdbg/backends/codecache"
+	"tcdbg/backends/library"
+	"tcdbg/graph"
+	"tcdbg/graph/exported"
+	"tcdbg/inductor"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
+	"tcdbg/torch"
+	"tcdbg/torch/compiler/modes"
+	"tcdbg/torch/export"
+	"tcdbg/tracer"
+)
+
+// This file makes a shared library of an exported program, as PyTorch's AOTInductor does: the runtime library, the
+// program's kernels, its weights, and what runs them (package library).
+
+// Package compiles an exported program for inference and writes lib<name>.so and <name>.h into the folder.
+// fixed are the sizes, by input and dimension (x:0), that are constants of the library although the program
+// has a range for them. A size of 1 is none of a range: kernels are made for 2 or more.
+func (s *Set) Package(p *torch.ExportedProgram, folder, name string, fixed map[string]int64) error {
+	return s.packageFor(p, folder, name, fixed, nil)
+}
+
+// packageFor is Package for processors that have more features besides.
+func (s *Set) packageFor(p *torch.ExportedProgram, folder, name string, fixed map[string]int64, more []library.Feature) error {
+	if !library.Word(name) {
+		return fmt.Errorf("%q cannot begin the names of a C library: use letters, digits and _", name)
+	}
+	e := s.engine()
+	if e.cc == nil {
+		return fmt.Errorf("a shared library needs a C compiler: %w", e.err)
+	}
+	lib, err := e.packaged(p, name, fixed)
+	if err != nil {
+		return err
+	}
+	lib.Features = append(lib.Features, more...)
+	dir, err := os.MkdirTemp("", "tcdbg-package-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	if err := writeWeights(filepath.Join(dir, "weights.bin"), p, lib); err != nil {
+		return err
+	}
+	if err := lib.Check(); err != nil {
+		return err
+	}
+	if err := e.buildLibrary(dir, lib); err != nil {
+		return err
+	}
+	return deliver(dir, folder, "lib"+name+".so", name+".h")
+}
+
+// packaged compiles the program's graph.
+func (e *engine) packaged(p *torch.ExportedProgram, name string, fixed map[string]int64) (lib *library.Library, err error) {
+	if err := packable(p.Program()); err != nil {
+		return nil, err
+	}
+	inputs, sizes, err := p.GraphInputs(p.RandomInputs()...)
+	if err != nil {
+		return nil, err
+	}
+	chosen, err := fixedSizes(p.Program(), fixed)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(sizes, chosen)
+	defer func() {
+		if v := recover(); v != nil {
+			lib, err = nil, fmt.Errorf("the program cannot be compiled: %v", v)
+		}
+	}()
+	torch.NoGrad(func() { lib, err = e.compileLibrary(p, name, inputs, sizes, chosen) })
+	return lib, err
+}
+
+func (e *engine) compileLibrary(
+	p *torch.ExportedProgram, name string, inputs []torch.Value, sizes, fixed map[string]int64,
+) (*library.Library, error) {
+	g, err := exported.Build(p, name, inputs, sizes)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range slices.Clone(g.Env.Symbols) {
+		if v, ok := fixed[s.Name]; ok {
+			sym.Eq(s.Int(), sym.Const(v)) // makes a constant of it
+		}
+	}
+	ownResults(g)
+	r := &tracer.Request{Module: graph.NewModule(g), Mode: modes.Default, Changing: map[string]bool{}}
+	lib := &library.Library{
+		Name: name, Outputs: p.OutputNames(), BuiltOn: runtime.GOARCH + ", " + e.cpu.Model, Features: library.Features(
+			runtime.GOARCH, e.lanes, e.machine().BFloatDot),
+	}
+	names := p.InputNames()
+	for i, in := range p.Program().Inputs {
+		l := library.Input{}
+		if in.Kind == export.User || in.Kind == export.Fixed {
+			l.Name, names = names[0], names[1:]
+		}
+		if in.Kind == export.Fixed {
+			continue
+		}
+		if in.Kind == export.User {
+			r.Changing["L."+in.Name] = true
+		}
+		lib.Inputs = append(lib.Inputs, l)
+		r.Example = append(r.Example, inputs[i])
+	}
+	var written []string
+	ar := aotRequest(r)
+	ar.Compile = func(part aot.Part) (aot.Runnable, error) {
+		for n := range part.Written {
+			written = append(written, library.Printable(n))
+		}
+		opt := inductor.Options{Params: paramInputs(part.Graph, part.Written, r.Changing)}
+		x, err := e.compiled(part.Graph, r, opt)
+		if err != nil {
+			return nil, err
+		}
+		lib.Program = x.prog
+		return x.interpreted, nil
+	}
+	done, err := aot.Compile(ar)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(written) > 0:
+		slices.Sort(written)
+		return nil, changes(written)
+	case !done.Whole:
+		return nil, errors.New("a result of the program shows memory of an input")
+	}
+	for _, g := range g.Env.Guards {
+		if !g.Rel.Sure() {
+			lib.Guards = append(lib.Guards, g.Rel)
+		}
+	}
+	return lib, nil
+}
+
+// fixedSizes are the values of a program's symbols, by name, that the user makes constants.
+func fixedSizes(p *export.Program, fixed map[string]int64) (map[string]int64, error) {
+	out := map[string]int64{}
+	var known []string
+	for i := range p.Inputs {
+		in := &p.Inputs[i]
+		if in.Kind != export.User || in.Tensor == nil {
+			continue
+		}
+		for d, size := range in.Tensor.Shape {
+			name := size.Symbol()
+			if name == "" {
+				continue
+			}
+			at := fmt.Sprintf("%s:%d", in.Name, d)
+			known = append(known, library.Printable(in.Name)+at[len(in.Name):])
+			v, ok := fixed[at]
+			if !ok {
+				continue
+			}
+			k := slices.IndexFunc(p.Symbols, func(s export.Symbol) bool { return s.Name == name })
+			if k >= 0 && (v < p.Symbols[k].Min || v > p.Symbols[k].Max) {
+				return nil, fmt.Errorf("size %s=%d is out of the range of the program: %s", at, v, p.Symbols[k].Bounds())
+			}
+			if was, ok := out[name]; ok && was != v {
+				return nil, fmt.Errorf("size %s=%d: the program has %d for the same size elsewhere", at, v, was)
+			}
+			out[name] = v
+		}
+	}
+	for at := range fixed {
+		if !slices.Contains(known, at) {
+			return nil, fmt.Errorf("%s is no size that varies; those of this program: %s", at, strings.Join(append(known, "none")[:max(len(known), 1)], ", "))
+		}
+	}
+	return out, nil
+}
+
+// packable refuses what no library does.
+func packable(p *export.Program) error {
+	var written, numbers []string
+	for _, o := range p.Outputs {
+		if o.Kind != export.Result {
+			written = append(written, library.Printable(o.Target))
+		}
+	}
+	for i := range p.Inputs {
+		if in := &p.Inputs[i]; in.Kind == export.User && in.Tensor == nil {
+			numbers = append(numbers, library.Printable(in.Name))
+		}
+	}
+	switch {
+	case len(written) > 0:
+		return changes(written)
+	case len(numbers) > 0:
+		return fmt.Errorf("a library takes tensors alone, and %d inputs are numbers: %s", len(numbers), strings.Join(numbers, ", "))
+	}
+	return nil
+}
+
+func changes(names []string) error {
+	return fmt.Errorf("a library changes neither buffers nor inputs, and the program changes %d: %s", len(names), strings.Join(names, ", "))
+}
+
+// ownResults puts a copy behind each result that is a view of something, an input, or the same as one before it:
+// a caller's memory is where results lie.
+func ownResults(g *graph.Graph) {
+	out := g.OutputNode()
+	b := &graph.Builder{G: g, Before: out}
+	args := slices.Clone(out.Args)
+	seen := map[*graph.Node]bool{}
+	for i, a := range args {
+		n, ok := a.(*graph.Node)
+		if !ok || !n.IsTensor() {
+			continue
+		}
+		row := n.OpRow()
+		if row == nil || seen[n] || row.Tags.Has(ops.TagView) || row.Tags.Has(ops.TagMaybeView) {
+			args[i] = b.Emit(ops.Clone, n)
+		}
+		seen[n] = true
+	}
+	out.SetArgs(args)
+}
+
+// writeWeights writes the weights, each once, and notes where they lie.
+func writeWeights(path string, p *torch.ExportedProgram, lib *library.Library) (err error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	type place struct {
+		at    uintptr
+		bytes int
+	}
+	seen, end, next := map[place]int64{}, int64(0), 0
+	for i, in := range p.Program().Inputs {
+		if in.Kind == export.Fixed {
+			continue
+		}
+		to := &lib.Inputs[next]
+		next++
+		t := p.Stored()[i]
+		if t == nil {
+			continue
+		}
+		data := memoryOf(t)
+		key := place{uintptr(t.Ptr()), len(data)}
+		at, ok := seen[key]
+		if !ok {
+			if _, err := f.Write(data); err != nil {
+				return err
+			}
+			const line = 64
+			pad := -len(data) & (line - 1)
+			if _, err := f.Write(make([]byte, pad)); err != nil {
+				return err
+			}
+			at, seen[key] = end, end
+			end += int64(len(data) + pad)
+		}
+		to.Weight = at
+	}
+	return nil
+}
+
+// memoryOf is the memory from the first element of a tensor to its last.
+func memoryOf(t *torch.Tensor) []byte {
+	shape, stride, _ := t.Layout()
+	n := 1
+	for d, s := range shape {
+		if s == 0 {
+			return nil
+		}
+		n += (s - 1) * stride[d]
+	}
+	return unsafe.Slice((*byte)(t.Ptr()), n*t.DType().Size())
+}
+
+// libraryUnit is one file of a library and the flags that it is compiled with.
+type libraryUnit struct {
+	file, text string
+	flags      []string
+}
+
+// buildLibrary compiles and links a library in dir, where its weights are.
+func (e *engine) buildLibrary(dir string, lib *library.Library) error {
+	p := lib.Program
+	machine := []string{"-fvisibility=hidden"}
+	for _, f := range lib.Features {
+		machine = append(machine, "-m"+f.Name)
+	}
+	if runtime.GOARCH == "amd64" {
+		machine = append(machine, "-mtune=native")
+	}
+	lanes := fmt.Sprintf("-DTC_LANES=%d", e.lanes)
+	units := []libraryUnit{
+		{"weights.s", library.Weights("weights.bin"), nil},
+		{"library.c", lib.Unit(), []string{"-O2", "-fwrapv", "-fvisibility=hidden"}},
+	}
+	flags := append(withoutNative(flagsFor(len(p.Provenance.Kernels))), machine...)
+	for i, text := range p.Shards {
+		units = append(units, libraryUnit{fmt.Sprintf("kernels%d.c", i), text, flags})
+	}
+	if err := os.WriteFile(filepath.Join(dir, lib.Name+".h"), []byte(lib.Header()), 0o644); err != nil {
+		return err
+	}
+	objects, err := e.cc.compileUnits(dir, units)
+	if err != nil {
+		return err
+	}
+	shared := filepath.Join(dir, "runtime.o")
+	if err := e.runtimeObject(shared, append(withoutNative(runtimeFlags), append(machine, lanes)...)); err != nil {
+		return err
+	}
+	objects = append(objects, shared)
+	file := "lib" + lib.Name + ".so"
+	args := append([]string{"-shared", "-o", filepath.Join(dir, file), "-Wl,-soname," + file, "-Wl,-z,defs", "-Wl,-z,noexecstack"}, objects...)
+	return e.cc.run(dir, append(args, "-lpthread", "-lm"))
+}
+
+// runtimeObject writes the runtime library as an object file to out. Compiling it takes longer than most programs do, so
+// that the cache keeps it.
+func (e *engine) runtimeObject(out string, flags []string) error {
+	_, err := e.cache.Load(codecache.Request{
+		Kind: codecache.Runtime, Parts: []string{"object", runtimeText(), strings.Join(flags, " "), e.cc.id, e.cpu.Flags},
+		Build: func(dir, to string) error {
+			objects, err := e.cc.compileUnits(dir, []libraryUnit{{"runtime.c", runtimeText(), flags}})
+			if err != nil {
+				return err
+			}
+			return os.Rename(objects[0], to)
+		},
+		Load: func(path string) error {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(out, data, 0o644)
+		},
+	})
+	return err
+}
+
+// withoutNative are flags without those that mean this machine.
+func withoutNative(flags []string) []string {
+	return slices.DeleteFunc(slices.Clone(flags), func(f string) bool { return f == "-march=native" })
+}
+
+// compileUnits compiles files in parallel, as many as there are processors.
+func (c *compiler) compileUnits(dir string, units []libraryUnit) (objects []string, err error) {
+	errs := make([]error, len(units))
+	room := make(chan struct{}, runtime.GOMAXPROCS(0))
+	var wg sync.WaitGroup
+	for i, u := range units {
+		file := filepath.Join(dir, u.file)
+		if err := os.WriteFile(file, []byte(u.text), 0o644); err != nil {
+			return nil, err
+		}
+		object := file + ".o"
+		objects = append(objects, object)
+		wg.Go(func() {
+			room <- struct{}{}
+			defer func() { <-room }()
+			args := append(slices.Clone(u.flags), "-pipe", "-fPIC", "-I", dir, "-Wa,-I,"+dir, "-c", file, "-o", object)
+			errs[i] = c.run(dir, args)
+		})
+	}
+	wg.Wait()
+	return objects, errors.Join(errs...)
+}
+
+// deliver moves files of dir into a folder, each as a whole.
+func deliver(dir, folder string, files ...string) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	for _, name := range files {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			return err
+		}
+		to, err := os.CreateTemp(folder, "."+name+"-*")
+		if err != nil {
+			return err
+		}
+		_, err = to.Write(data)
+		err = errors.Join(err, to.Chmod(0o644), to.Close())
+		if err == nil {
+			err = os.Rename(to.Name(), filepath.Join(folder, name))
+		}
+		if err != nil {
+			return errors.Join(err, os.Remove(to.Name()))
+		}
+	}
+	return nil
+}
