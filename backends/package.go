@@ -1,6 +1,7 @@
 package backends
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -18,6 +19,7 @@ import (
 	"tcdbg/graph"
 	"tcdbg/graph/exported"
 	"tcdbg/inductor"
+	"tcdbg/inductor/plan"
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
 	"tcdbg/torch"
@@ -105,10 +107,10 @@ func (e *engine) compileLibrary(
 	ownResults(g)
 	r := &tracer.Request{Module: graph.NewModule(g), Mode: modes.Default, Changing: map[string]bool{}}
 	lib := &library.Library{
-		Name: name, Outputs: p.OutputNames(), BuiltOn: runtime.GOARCH + ", " + e.cpu.Model, Features: library.Features(
-			runtime.GOARCH, e.lanes, e.machine().BFloatDot),
+		Name: name, Outputs: p.OutputNames(), BuiltOn: cmp.Or(e.cpu.Model, runtime.GOARCH),
 	}
 	names := p.InputNames()
+	var stored []string // what inputs are called where they are kept
 	for i, in := range p.Program().Inputs {
 		l := library.Input{}
 		if in.Kind == export.User || in.Kind == export.Fixed {
@@ -121,13 +123,16 @@ func (e *engine) compileLibrary(
 			r.Changing["L."+in.Name] = true
 		}
 		lib.Inputs = append(lib.Inputs, l)
+		stored = append(stored, cmp.Or(l.Name, in.Target))
 		r.Example = append(r.Example, inputs[i])
 	}
 	var written []string
 	ar := aotRequest(r)
 	ar.Compile = func(part aot.Part) (aot.Runnable, error) {
-		for n := range part.Written {
-			written = append(written, library.Printable(n))
+		for i, ph := range part.Graph.Placeholders() {
+			if part.Written[ph.Name] {
+				written = append(written, library.Printable(stored[i]))
+			}
 		}
 		opt := inductor.Options{Params: paramInputs(part.Graph, part.Written, r.Changing)}
 		x, err := e.compiled(part.Graph, r, opt)
@@ -147,6 +152,8 @@ func (e *engine) compileLibrary(
 	case !done.Whole:
 		return nil, errors.New("a result of the program shows memory of an input")
 	}
+	halves := slices.ContainsFunc(lib.Program.Buffers, func(b plan.Buffer) bool { return b.DType == ops.BFloat16 })
+	lib.Features = library.Features(runtime.GOARCH, e.lanes, halves && e.machine().BFloatDot)
 	for _, g := range g.Env.Guards {
 		if !g.Rel.Sure() {
 			lib.Guards = append(lib.Guards, g.Rel)

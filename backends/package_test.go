@@ -153,3 +153,85 @@ func TestLibraries(t *testing.T) {
 		})
 	}
 }
+
+// TestLibraryErrors calls a library with what it was not made for, and from several threads.
+func TestLibraryErrors(t *testing.T) {
+	p, err := torch.LoadExported("../torch/testdata/exported/linear_relu.pt2")
+	must(t, err)
+	program := packaged(t, p, "mlp", "testdata/library/mlp.c", nil)
+	out, err := exec.Command(program).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	x := torch.NewTensor([][]float32{{1, 2, 3, 4}, {-1, 0.5, 0, 2}})
+	var want string
+	y := p.Call(x)[0].(*torch.Tensor)
+	for i := range 2 {
+		want += fmt.Sprintf("%.4f %.4f %.4f\n", y.At(i, 0).Item(), y.At(i, 1).Item(), y.At(i, 2).Item())
+	}
+	if string(out) != want {
+		t.Errorf("%s\nwant\n%s", out, want)
+	}
+}
+
+// TestLibraryStandsAlone: a library needs of others no more than libc and libm.
+func TestLibraryStandsAlone(t *testing.T) {
+	if _, err := exec.LookPath("readelf"); err != nil {
+		t.Skip("no readelf")
+	}
+	p, err := torch.LoadExported("../torch/testdata/exported/tied.pt2")
+	must(t, err)
+	program := packaged(t, p, "tied", "testdata/library/call.c", nil)
+	lib := filepath.Join(filepath.Dir(program), "libtied.so")
+	out, err := exec.Command("readelf", "-d", lib).Output()
+	must(t, err)
+	for line := range strings.Lines(string(out)) {
+		if strings.Contains(line, "NEEDED") && !strings.Contains(line, "libc.so") && !strings.Contains(line, "libm.so") &&
+			!strings.Contains(line, "libpthread.so") && !strings.Contains(line, "ld-linux") {
+			t.Error(line)
+		}
+	}
+	out, err = exec.Command("readelf", "-W", "--dyn-syms", lib).Output()
+	must(t, err)
+	for line := range strings.Lines(string(out)) {
+		f := strings.Fields(line)
+		if len(f) == 8 && f[4] == "GLOBAL" && f[6] != "UND" && !strings.HasPrefix(f[7], "tied_") {
+			t.Errorf("it exports %s", f[7])
+		}
+	}
+}
+
+// TestLibraryRefusals: what cannot go into a library is an error that names it.
+func TestLibraryRefusals(t *testing.T) {
+	cCompiler(t)
+	for file, want := range map[string]string{
+		"counter":     "the program changes 2: calls, seen",
+		"attention":   "out[1] is no tensor",
+		"linear_relu": "is no size that varies; those of this program: x:0",
+	} {
+		p, err := torch.LoadExported("../torch/testdata/exported/" + file + ".pt2")
+		must(t, err)
+		var fixed map[string]int64
+		if file == "linear_relu" {
+			fixed = map[string]int64{"x:1": 4}
+		}
+		dir := filepath.Join(t.TempDir(), "none")
+		err = backends.NewSet(backends.Config{}).Package(p, dir, "lib", fixed)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", file, err, want)
+		}
+		if _, err := os.Stat(dir); err == nil {
+			t.Errorf("%s: there is a folder", file)
+		}
+	}
+	p, err := torch.LoadExported("../torch/testdata/exported/linear_relu.pt2")
+	must(t, err)
+	for _, name := range []string{"", "1a", "a-b", "a/b", "_a", "tc", "a\n"} {
+		if err := backends.NewSet(backends.Config{}).Package(p, t.TempDir(), name, nil); err == nil {
+			t.Errorf("%q is a name", name)
+		}
+	}
+	if err := backends.NewSet(backends.Config{CC: "none"}).Package(p, t.TempDir(), "a", nil); err == nil || !strings.Contains(err.Error(), "C compiler") {
+		t.Error(err)
+	}
+}

@@ -62,6 +62,37 @@ func ExportBy(f Exporter) {
 	exporter.Store(&f)
 }
 
+// Packager makes a shared library of a program; see PackageBy.
+type Packager func(p *ExportedProgram, folder, name string, sizes map[string]int64) error
+
+var packager atomic.Pointer[Packager]
+
+// PackageBy has Package made by f; nil ends that. It is for the compiler.
+func PackageBy(f Packager) {
+	if f == nil {
+		packager.Store(nil)
+		return
+	}
+	packager.Store(&f)
+}
+
+// Package compiles the program for inference and writes lib<name>.so and <name>.h into the folder: a shared library
+// with the weights inside, which a C program calls without tcdbg, as those that PyTorch's
+// torch._inductor.aoti_compile_and_package makes. A program that changes buffers, or that
+// has operators which run outside of generated code, is refused, and they are named.
+//
+// It needs the compiler: under `go run` it returns an error that says so.
+func (p *ExportedProgram) Package(folder, name string) error {
+	run := packager.Load()
+	if run == nil {
+		return errors.New("packaging needs the compiler: run this program with `tcdbg run`, or use `tcdbg package`")
+	}
+	if err := (*run)(p, folder, name, nil); err != nil {
+		return fmt.Errorf("packaging %s: %w", name, err)
+	}
+	return nil
+}
+
 // Export captures a function as one graph without breaks, as torch.export.export does. args are what an
 // example call passes; kw.DynamicShapes says which sizes may differ from it. All others are constants, and so
 // are the values of numbers and what the function reads besides tensors: of a method, or of

@@ -27,8 +27,7 @@ type Library struct {
 	Guards  []sym.Rel
 	// Features are those of the processor without which the code cannot run.
 	Features []Feature
-	// BuiltBy and BuiltOn are for the header.
-	BuiltBy, BuiltOn string
+	BuiltOn  string // the processor, for the header
 }
 
 // Input is one input of the program.

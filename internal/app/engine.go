@@ -19,6 +19,7 @@ import (
 	"tcdbg/internal/app/past"
 	"tcdbg/logs"
 	"tcdbg/logs/ctl"
+	"tcdbg/torch"
 	"tcdbg/torch/compiler/artifacts"
 	"tcdbg/tracer"
 	"tcdbg/tracer/eval"
@@ -168,10 +169,8 @@ func runProgram(cfg EngineConfig, sink logs.Sink, on logs.LogSet) host.Exit {
 		Stdout: cfg.Stdout, Stderr: cfg.Stderr, Stdin: cfg.Stdin,
 		Args: append([]string{programName(cfg.Paths)}, cfg.Args...),
 	}
-	bc := backends.Config{FaultPage: cfg.FaultPage, Stderr: cfg.Stderr, Faults: cfg.Faults}
-	if self, err := os.Executable(); err == nil {
-		bc.Guard = []string{self, guardCommand}
-	}
+	bc := backendConfig(cfg.Stderr)
+	bc.FaultPage, bc.Faults = cfg.FaultPage, cfg.Faults
 	trial, err := startTrial(cfg.Options.Trial)
 	if err != nil {
 		fmt.Fprintln(cfg.Stderr, "tcdbg:", err)
@@ -180,6 +179,8 @@ func runProgram(cfg EngineConfig, sink logs.Sink, on logs.LogSet) host.Exit {
 	defer trial.end(false)
 	set := backends.NewSet(bc)
 	defer artifacts.Use(set)()
+	torch.PackageBy(set.Package)
+	defer torch.PackageBy(nil)
 	var stops *stop.Debugger
 	if cfg.Control != nil {
 		sc := stop.Config{Prog: prog, Sink: sink, PID: os.Getpid(), Paused: cfg.Options.Pause, Operator: tracer.IsOperator}
@@ -210,6 +211,15 @@ func runProgram(cfg EngineConfig, sink logs.Sink, on logs.LogSet) host.Exit {
 		stops.Start()
 	}
 	return in.Run()
+}
+
+// backendConfig is how backends run C compilers, and where they warn.
+func backendConfig(stderr io.Writer) backends.Config {
+	bc := backends.Config{Stderr: stderr}
+	if self, err := os.Executable(); err == nil {
+		bc.Guard = []string{self, guardCommand}
+	}
+	return bc
 }
 
 // callsVar is set to 0 where calls are not to be recorded.

@@ -57,6 +57,16 @@ func failf(code int, format string, args ...any) error {
 	return &failure{code: code, text: fmt.Sprintf(format, args...)}
 }
 
+// usageFailure is an error of the command line, dataFailure one of what a file holds, or that there is none.
+func usageFailure(err error) error { return failf(ExitUsage, "%v", err) }
+
+func dataFailure(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return failf(ExitNoFile, "%v", err)
+	}
+	return failf(ExitData, "%v", err)
+}
+
 // fileError words an error of the file system: what, where, what to do.
 func fileError(what, path string, err error, remedy string) error {
 	code := ExitWrite

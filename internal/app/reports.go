@@ -16,6 +16,7 @@ import (
 	"tcdbg/explain/gate"
 	"tcdbg/explain/render"
 	"tcdbg/explain/rewrite"
+	"tcdbg/internal/app/exported"
 	"tcdbg/internal/app/lowering"
 	"tcdbg/logs"
 
@@ -43,6 +44,7 @@ func (s *session) reportCommands() []*cobra.Command {
 	return []*cobra.Command{
 		s.reportCommand(), s.explainCommand(), s.diffCommand(), s.checkCommand(), s.codeCommand(), lowering.NewCommand(s.lower),
 		reproCommand(s),
+		exported.NewPackageCommand(s.Stdout, backendConfig(s.Stderr), exported.Failures{Usage: usageFailure, Data: dataFailure}),
 	}
 }
 
