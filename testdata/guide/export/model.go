@@ -1,5 +1,5 @@
 // The rows of docs/guide.md on torch.Export: a function becomes a program, and the program a file, which runs
-// without this source. Argument: where to leave the files; without one they are removed.
+// without this source, and a shared library for C programs. Argument: where to leave the files; without one they are removed.
 package main
 
 import (
@@ -52,6 +52,13 @@ func main() {
 	y := torch.Randn(11, 4)
 	same := torch.Allclose(loaded.Call(y)[0].(*torch.Tensor), m.Forward(y))
 	fmt.Println("row 42: the file computes the same:", same, len(loaded.StateDict()), "tensors")
+
+	must(loaded.Package(folder, "mlp"))
+	library, err := filepath.Glob(filepath.Join(folder, "*mlp.[hs]*"))
+	must(err)
+	for _, file := range library {
+		fmt.Println("row 43: for C programs:", filepath.Base(file))
+	}
 
 	_, err = torch.Export(func(x *torch.Tensor) *torch.Tensor { return x.View(6, 4).Relu() }, []any{x},
 		kw.DynamicShapes(torch.DynamicShapes{"x": {0: batch}}))

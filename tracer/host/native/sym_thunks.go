@@ -795,6 +795,15 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*string)(r) = f(*(**p_tcdbg_torch.ExportedProgram)(a[0]))
 		}
+	case func(*p_tcdbg_torch.ExportedProgram, ...any) ([]p_tcdbg_torch.Value, map[string]int64, error):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			t := (*struct {
+				r0 []p_tcdbg_torch.Value
+				r1 map[string]int64
+				r2 error
+			})(r)
+			t.r0, t.r1, t.r2 = f(*(**p_tcdbg_torch.ExportedProgram)(a[0]), *(*[]any)(a[1])...)
+		}
 	case func(*p_tcdbg_torch.ExportedProgram, ...any) []p_tcdbg_torch.Value:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*[]p_tcdbg_torch.Value)(r) = f(*(**p_tcdbg_torch.ExportedProgram)(a[0]), *(*[]any)(a[1])...)
@@ -806,6 +815,10 @@ func Thunk(f any) rt.Thunk {
 	case func(*p_tcdbg_torch.ExportedProgram, string) error:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*error)(r) = f(*(**p_tcdbg_torch.ExportedProgram)(a[0]), *(*string)(a[1]))
+		}
+	case func(*p_tcdbg_torch.ExportedProgram, string, string) error:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*error)(r) = f(*(**p_tcdbg_torch.ExportedProgram)(a[0]), *(*string)(a[1]), *(*string)(a[2]))
 		}
 	case func(*p_tcdbg_torch.Generator) int64:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -2637,6 +2650,10 @@ func Thunk(f any) rt.Thunk {
 	case func(p_tcdbg_torch.OrderedDict, any) any:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*any)(r) = f(*(*p_tcdbg_torch.OrderedDict)(a[0]), *(*any)(a[1]))
+		}
+	case func(p_tcdbg_torch.Packager):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f(*(*p_tcdbg_torch.Packager)(a[0]))
 		}
 	case func(p_tcdbg_torch.Traffic):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
