@@ -134,7 +134,7 @@ func (e *engine) compileLibrary(
 				written = append(written, library.Printable(stored[i]))
 			}
 		}
-		opt := inductor.Options{Params: paramInputs(part.Graph, part.Written, r.Changing)}
+		opt := inductor.Options{Params: paramInputs(part.Graph, part.Written, r.Changing), Tuned: inductor.Tuned{Templates: true}}
 		x, err := e.compiled(part.Graph, r, opt)
 		if err != nil {
 			return nil, err
