@@ -118,7 +118,7 @@ func (l *Library) listing() string {
 	sb.WriteString("   Outputs:\n")
 	for k := range p.Outputs {
 		o := &p.Outputs[k]
-		line(k, l.Outputs[k], p.Buffers[o.Buffer].DType, o.Shape)
+		line(k, l.Outputs[k], l.result(k), o.Shape)
 	}
 	for i := range p.Symbols {
 		s := &p.Symbols[i]

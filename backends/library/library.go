@@ -68,6 +68,14 @@ func Features(arch string, lanes int, bfloatDot bool) []Feature {
 	return out
 }
 
+// result is the type of an output: a whole number is a tensor without dimensions.
+func (l *Library) result(i int) ops.DType {
+	if b := l.Program.Outputs[i].Buffer; b >= 0 {
+		return l.Program.Buffers[b].DType
+	}
+	return ops.Int64
+}
+
 // maxSize is the largest size that a call may have where the program sets no limit.
 const maxSize = math.MaxInt32
 
@@ -81,8 +89,8 @@ func (l *Library) Check() error {
 		return err
 	}
 	for i, o := range p.Outputs {
-		if o.Buffer < 0 {
-			return fmt.Errorf("%s is no tensor: a library gives tensors alone", Printable(l.Outputs[i]))
+		if _, size := o.Value.(sym.Int); o.Buffer < 0 && !size {
+			return fmt.Errorf("%s is neither a tensor nor a whole number: a library cannot give it", Printable(l.Outputs[i]))
 		}
 	}
 	for i, buf := range p.Inputs {
@@ -146,6 +154,13 @@ func (l *Library) checkSizes() error {
 		}
 		if err := check(append(slices.Concat(b.Shape, b.Stride), b.Span)...); err != nil {
 			return err
+		}
+	}
+	for i := range l.Program.Outputs {
+		if x, size := l.Program.Outputs[i].Value.(sym.Int); size {
+			if err := check(x); err != nil {
+				return err
+			}
 		}
 	}
 	for _, g := range l.Guards {

@@ -103,7 +103,8 @@ func (t *tables) head() {
 /* A buffer of the program: arg is the input that it is, or the first output that lies in it. bytes is, as all
    sizes are below, a position in the table of sizes; a buffer of the arena is in use from one step to another. */
 struct buffer { int role, arg, bytes, from, to, passing; i64 at; };
-/* An input or an output, in elements: sizes and strides of each dimension, and where it begins in its buffer. */
+/* An input or an output, in elements: sizes and strides of each dimension, and where it begins in its buffer. An
+   output without a buffer, -1, is one of the sizes itself: that at offset. */
 struct value { const char *name; int dtype, ndim, sizes, strides, offset, buffer; };
 /* A size that differs from call to call, and where it is read. */
 struct symbol { int input, dim; i64 min, max; };
@@ -199,7 +200,11 @@ func (t *tables) tensors() {
 	write("input")
 	for k := range p.Outputs {
 		o := &p.Outputs[k]
-		one(t.Outputs[k], p.Buffers[o.Buffer].DType, o.Shape, o.Stride, o.Offset, o.Buffer, fmt.Sprintf("output_sizes_%d", k))
+		at := o.Offset
+		if x, size := o.Value.(sym.Int); size && o.Buffer < 0 {
+			at = x
+		}
+		one(t.Outputs[k], t.result(k), o.Shape, o.Stride, at, o.Buffer, fmt.Sprintf("output_sizes_%d", k))
 	}
 	write("output")
 }
