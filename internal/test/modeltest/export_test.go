@@ -1,18 +1,14 @@
 package modeltest
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"unsafe"
 
-	"tcdbg/backends"
 	"tcdbg/internal/test"
 	"tcdbg/internal/test/modeltest/zoo"
-	"tcdbg/torch"
 )
 
 // This file holds exported programs against PyTorch's own loader and ONNX Runtime.
@@ -55,64 +51,6 @@ func TestExportedModels(t *testing.T) {
 		n++
 	}
 	compareExported(t, folder, n)
-}
-
-// fromC makes a shared library of an exported model and has a C program compute what the model did; it says how far
-// apart they are.
-func fromC(t *testing.T, file string) string {
-	t.Helper()
-	cc, _ := backends.Compiler()
-	if cc == "" {
-		return "no C compiler: no library"
-	}
-	tensors, err := torch.LoadSafetensors(file + ".safetensors")
-	if err != nil {
-		t.Fatal(err)
-	}
-	x, want := tensors["in0"].Contiguous(), tensors["out0"].Contiguous()
-	dir := t.TempDir()
-	run := func(name string, args ...string) string {
-		cmd := exec.Command(name, args...)
-		cmd.Dir = dir
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		return string(out)
-	}
-	source, err := filepath.Abs("../../../backends/testdata/library/call.c")
-	if err != nil {
-		t.Fatal(err)
-	}
-	args := []string{"package", file + ".pt2", "--name", "model"}
-	if x.Shape()[0] < 2 { // which is none of a range
-		args = append(args, "--size", "x:0=1")
-	}
-	run(buildTcdbg(t), args...)
-	run(cc, "-DNAME=model", `-DHEADER="model.h"`, source, "-I", ".", "-L", ".", "-lmodel", "-Wl,-rpath,"+dir, "-o", "program")
-	sizes := fmt.Sprintln(len(x.Shape()), strings.Trim(fmt.Sprint(x.Shape()), "[]"))
-	write := func(name string, data []byte) {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	bytesOf := func(x *torch.Tensor) []byte { return unsafe.Slice((*byte)(x.Ptr()), x.Numel()*x.DType().Size()) }
-	write("sizes.txt", []byte(sizes))
-	write("in0.bin", bytesOf(x))
-	run("./program", "2", "2")
-	data, err := os.ReadFile(filepath.Join(dir, "out0.bin"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := torch.Empty(want.Shape(), torch.Option{Name: "dtype", Value: want.DType()})
-	if copy(bytesOf(got), data) != got.Numel()*got.DType().Size() {
-		t.Fatalf("the result has %d bytes", len(data))
-	}
-	apart := got.Sub(want).Abs().Max().Div(want.Abs().Max()).Item()
-	if !(apart < 1e-4) {
-		t.Errorf("from C it is apart by %.2g", apart)
-	}
-	return fmt.Sprintf("from C: apart by %.2g", apart)
 }
 
 func export(t *testing.T, args ...string) string {
