@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -39,7 +40,9 @@ func (s *Set) Package(p *torch.ExportedProgram, folder, name string, fixed map[s
 }
 
 // packageFor is Package for processors that have more features besides.
-func (s *Set) packageFor(p *torch.ExportedProgram, folder, name string, fixed map[string]int64, more []library.Feature) error {
+func (s *Set) packageFor(
+	p *torch.ExportedProgram, folder, name string, fixed map[string]int64, more []library.Feature,
+) error {
 	if !library.Word(name) {
 		return fmt.Errorf("%q cannot begin the names of a C library: use letters, digits and _", name)
 	}
@@ -78,7 +81,7 @@ func (e *engine) packaged(p *torch.ExportedProgram, name string, fixed map[strin
 	if err != nil {
 		return nil, err
 	}
-	chosen, err := fixedSizes(p.Program(), fixed)
+	chosen, err := fixedSizes(p, fixed)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +117,7 @@ func (e *engine) compileLibrary(
 	for i, in := range p.Program().Inputs {
 		l := library.Input{}
 		if in.Kind == export.User || in.Kind == export.Fixed {
-			l.Name, names = names[0], names[1:]
+			l.Given, l.Name, names = true, names[0], names[1:]
 		}
 		if in.Kind == export.Fixed {
 			continue
@@ -123,7 +126,7 @@ func (e *engine) compileLibrary(
 			r.Changing["L."+in.Name] = true
 		}
 		lib.Inputs = append(lib.Inputs, l)
-		stored = append(stored, cmp.Or(l.Name, in.Target))
+		stored = append(stored, cmp.Or(in.Target, l.Name))
 		r.Example = append(r.Example, inputs[i])
 	}
 	var written []string
@@ -163,41 +166,52 @@ func (e *engine) compileLibrary(
 }
 
 // fixedSizes are the values of a program's symbols, by name, that the user makes constants.
-func fixedSizes(p *export.Program, fixed map[string]int64) (map[string]int64, error) {
+func fixedSizes(p *torch.ExportedProgram, fixed map[string]int64) (map[string]int64, error) {
 	out := map[string]int64{}
 	var known []string
-	for i := range p.Inputs {
-		in := &p.Inputs[i]
-		if in.Kind != export.User || in.Tensor == nil {
+	prog, names := p.Program(), p.InputNames()
+	for i := range prog.Inputs {
+		in := &prog.Inputs[i]
+		if in.Kind != export.User && in.Kind != export.Fixed {
+			continue
+		}
+		name := names[0]
+		names = names[1:]
+		if in.Tensor == nil {
 			continue
 		}
 		for d, size := range in.Tensor.Shape {
-			name := size.Symbol()
-			if name == "" {
+			at, symbol := fmt.Sprintf("%s:%d", name, d), size.Symbol()
+			if symbol == "" {
 				continue
 			}
-			at := fmt.Sprintf("%s:%d", in.Name, d)
-			known = append(known, library.Printable(in.Name)+at[len(in.Name):])
-			v, ok := fixed[at]
-			if !ok {
-				continue
+			known = append(known, at)
+			if v, ok := fixed[at]; ok {
+				if err := fixSize(prog, out, symbol, v); err != nil {
+					return nil, fmt.Errorf("size %s=%d: %w", library.Printable(at), v, err)
+				}
 			}
-			k := slices.IndexFunc(p.Symbols, func(s export.Symbol) bool { return s.Name == name })
-			if k >= 0 && (v < p.Symbols[k].Min || v > p.Symbols[k].Max) {
-				return nil, fmt.Errorf("size %s=%d is out of the range of the program: %s", at, v, p.Symbols[k].Bounds())
-			}
-			if was, ok := out[name]; ok && was != v {
-				return nil, fmt.Errorf("size %s=%d: the program has %d for the same size elsewhere", at, v, was)
-			}
-			out[name] = v
 		}
 	}
 	for at := range fixed {
 		if !slices.Contains(known, at) {
-			return nil, fmt.Errorf("%s is no size that varies; those of this program: %s", at, strings.Join(append(known, "none")[:max(len(known), 1)], ", "))
+			return nil, fmt.Errorf("%s is no size that varies; those of this program: %s", at, library.Printable(strings.Join(known, " ")))
 		}
 	}
 	return out, nil
+}
+
+// fixSize makes a constant of a symbol.
+func fixSize(p *export.Program, out map[string]int64, symbol string, v int64) error {
+	k := slices.IndexFunc(p.Symbols, func(s export.Symbol) bool { return s.Name == symbol })
+	if k >= 0 && (v < p.Symbols[k].Min || v > p.Symbols[k].Max) {
+		return fmt.Errorf("the program was exported for sizes %s", p.Symbols[k].Bounds())
+	}
+	if was, ok := out[symbol]; ok && was != v {
+		return fmt.Errorf("another input has the same size, and it was made %d", was)
+	}
+	out[symbol] = v
+	return nil
 }
 
 // packable refuses what no library does.
@@ -247,6 +261,9 @@ func ownResults(g *graph.Graph) {
 	out.SetArgs(args)
 }
 
+// maxWeights is what code can address beside itself, 2 GB, less room for that.
+const maxWeights = 2<<30 - 64<<20
+
 // writeWeights writes the weights, each once, and notes where they lie.
 func writeWeights(path string, p *torch.ExportedProgram, lib *library.Library) (err error) {
 	f, err := os.Create(path)
@@ -282,7 +299,9 @@ func writeWeights(path string, p *torch.ExportedProgram, lib *library.Library) (
 				return err
 			}
 			at, seen[key] = end, end
-			end += int64(len(data) + pad)
+			if end += int64(len(data) + pad); end > maxWeights {
+				return fmt.Errorf("the weights are more than the %d MB that a library holds", maxWeights>>20)
+			}
 		}
 		to.Weight = at
 	}
@@ -340,8 +359,8 @@ func (e *engine) buildLibrary(dir string, lib *library.Library) error {
 	}
 	objects = append(objects, shared)
 	file := "lib" + lib.Name + ".so"
-	args := append([]string{"-shared", "-o", filepath.Join(dir, file), "-Wl,-soname," + file, "-Wl,-z,defs", "-Wl,-z,noexecstack"}, objects...)
-	return e.cc.run(dir, append(args, "-lpthread", "-lm"))
+	args := []string{"-shared", "-o", filepath.Join(dir, file), "-Wl,-soname," + file, "-Wl,-z,defs", "-Wl,-z,noexecstack"}
+	return e.cc.run(dir, slices.Concat(args, objects, []string{"-lpthread", "-lm"}))
 }
 
 // runtimeObject writes the runtime library as an object file to out. Compiling it takes longer than most programs do, so
@@ -395,28 +414,36 @@ func (c *compiler) compileUnits(dir string, units []libraryUnit) (objects []stri
 	return objects, errors.Join(errs...)
 }
 
-// deliver moves files of dir into a folder, each as a whole.
+// deliver copies files of dir into a folder; each is there as a whole or not at all.
 func deliver(dir, folder string, files ...string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
 	for _, name := range files {
-		data, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
+		if err := deliverFile(filepath.Join(dir, name), folder, name); err != nil {
 			return err
-		}
-		to, err := os.CreateTemp(folder, "."+name+"-*")
-		if err != nil {
-			return err
-		}
-		_, err = to.Write(data)
-		err = errors.Join(err, to.Chmod(0o644), to.Close())
-		if err == nil {
-			err = os.Rename(to.Name(), filepath.Join(folder, name))
-		}
-		if err != nil {
-			return errors.Join(err, os.Remove(to.Name()))
 		}
 	}
 	return nil
+}
+
+func deliverFile(from, folder, name string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	to, err := os.CreateTemp(folder, "."+name+"-*")
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, in)
+	err = errors.Join(err, to.Chmod(0o644), to.Close())
+	if err == nil {
+		err = os.Rename(to.Name(), filepath.Join(folder, name))
+	}
+	if err != nil {
+		_ = os.Remove(to.Name())
+	}
+	return err
 }

@@ -56,7 +56,9 @@ func elements(x *torch.Tensor) []byte {
 }
 
 // callLibrary has a program built of call.c compute a program's results.
-func callLibrary(t *testing.T, program string, p *torch.ExportedProgram, in []torch.Value, want []torch.Value, args ...string) []torch.Value {
+func callLibrary(
+	t *testing.T, program string, p *torch.ExportedProgram, in, want []torch.Value, args ...string,
+) []torch.Value {
 	t.Helper()
 	dir := t.TempDir()
 	var sizes strings.Builder
@@ -241,7 +243,8 @@ func TestLibraryRefusals(t *testing.T) {
 			t.Errorf("%q is a name", name)
 		}
 	}
-	if err := backends.NewSet(backends.Config{CC: "none"}).Package(p, t.TempDir(), "a", nil); err == nil || !strings.Contains(err.Error(), "C compiler") {
+	err = backends.NewSet(backends.Config{CC: "none"}).Package(p, t.TempDir(), "a", nil)
+	if err == nil || !strings.Contains(err.Error(), "C compiler") {
 		t.Error(err)
 	}
 }

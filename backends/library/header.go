@@ -111,7 +111,7 @@ func (l *Library) listing() string {
 	}
 	sb.WriteString("   Inputs:\n")
 	for k, buf := range p.Inputs {
-		if l.Inputs[k].Name != "" {
+		if l.Inputs[k].Given {
 			line(l.argument(k), l.Inputs[k].Name, p.Buffers[buf].DType, p.Buffers[buf].Shape)
 		}
 	}

@@ -32,7 +32,8 @@ type Library struct {
 
 // Input is one input of the program.
 type Input struct {
-	Name   string // what the caller knows it as; empty for a weight
+	Given  bool   // a caller gives it; else it is a weight
+	Name   string // what the caller knows it as
 	Weight int64  // where the weight begins in the file of all
 }
 
@@ -99,7 +100,7 @@ func (l *Library) Check() error {
 		}
 	}
 	for i := range p.Symbols {
-		if s := &p.Symbols[i]; s.Stride || s.Dim < 0 || l.Inputs[s.Input].Name == "" {
+		if s := &p.Symbols[i]; s.Stride || s.Dim < 0 || !l.Inputs[s.Input].Given {
 			return fmt.Errorf("the size %s cannot be read from the shape of an input", s.Sym.Name)
 		}
 	}
@@ -184,7 +185,7 @@ func Word(name string) bool {
 // Printable is a name with what may stand in a comment and in a string of C.
 func Printable(name string) string {
 	return strings.Map(func(c rune) rune {
-		if c == ' ' || c == '\'' || strings.ContainsRune("_.[]", c) || c < 128 && (c >= '0' && c <= '9' || c|32 >= 'a' && c|32 <= 'z') {
+		if c == ' ' || c == '\'' || strings.ContainsRune("_.[]:", c) || c < 128 && (c >= '0' && c <= '9' || c|32 >= 'a' && c|32 <= 'z') {
 			return c
 		}
 		return '_'

@@ -76,7 +76,7 @@ enum { INPUTS = %[3]d, OUTPUTS = %[4]d, BUFFERS = %[5]d, STEPS = %[6]d, PROLOGUE
 func (l *Library) given() int {
 	n := 0
 	for _, in := range l.Inputs {
-		if in.Name != "" {
+		if in.Given {
 			n++
 		}
 	}
@@ -115,7 +115,7 @@ struct symbol { int input, dim; i64 min, max; };
 func (l *Library) argument(placeholder int) int {
 	n := 0
 	for _, in := range l.Inputs[:placeholder] {
-		if in.Name != "" {
+		if in.Given {
 			n++
 		}
 	}
@@ -148,7 +148,7 @@ func (t *tables) role(buf int) (role string, arg int, at int64) {
 	switch p.Buffers[buf].Role {
 	case plan.RoleInput:
 		for k, b := range p.Inputs {
-			if b == buf && t.Inputs[k].Name == "" {
+			if b == buf && !t.Inputs[k].Given {
 				return "WEIGHT", 0, t.Inputs[k].Weight
 			} else if b == buf {
 				return "GIVEN", t.argument(k), 0
@@ -181,7 +181,8 @@ func (t *tables) tensors() {
 	p := t.Program
 	var values, infos strings.Builder
 	one := func(name string, d ops.DType, shape, stride []sym.Int, offset sym.Int, buf int, dims string) {
-		fmt.Fprintf(&values, "  {\"%s\", %d, %d, %d, %d, %d, %d},\n", Printable(name), d, len(shape), t.at(shape...), t.at(stride...), t.at(offset), buf)
+		fmt.Fprintf(&values, "  {\"%s\", %d, %d, %d, %d, %d, %d},\n",
+			Printable(name), d, len(shape), t.at(shape...), t.at(stride...), t.at(offset), buf)
 		t.p("static const int64_t %s[] = {%s};", dims, strings.Join(append(numbers(shape), "0"), ", "))
 		fmt.Fprintf(&infos, "  {\"%s\", %d, %d, %s},\n", Printable(name), d, len(shape), dims)
 	}
@@ -192,7 +193,7 @@ func (t *tables) tensors() {
 		infos.Reset()
 	}
 	for k, buf := range p.Inputs {
-		if in := &t.Inputs[k]; in.Name != "" {
+		if in := &t.Inputs[k]; in.Given {
 			b := &p.Buffers[buf]
 			one(in.Name, b.DType, b.Shape, b.Stride, sym.Int{}, buf, fmt.Sprintf("input_sizes_%d", t.argument(k)))
 		}
