@@ -1,6 +1,7 @@
 package backends
 
 import (
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,7 +10,11 @@ import (
 	"testing"
 
 	"tcdbg/backends/library"
+	"tcdbg/inductor"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 	"tcdbg/torch"
+	"tcdbg/tracer"
 )
 
 // TestLibraryForAnotherProcessor: where the processor lacks what a library was built with, calls are errors.
@@ -44,4 +49,45 @@ int main(void) {
 	if want := "1 this processor lacks fma4, which the library was built for"; err != nil || strings.TrimSpace(string(out)) != want {
 		t.Errorf("%v %s, want %s", err, out, want)
 	}
+}
+
+// TestConvolutionsAlone: where there are no eager operators, a convolution whose image has its channels side by side is
+// written out.
+func TestConvolutionsAlone(t *testing.T) {
+	for _, bias := range []bool{false, true} {
+		g := newTestGraph("alone")
+		x := g.Emit(ops.Permute, g.input(filled(ops.Float32, 1, 2, 8, 6, 3)), ints(0, 3, 1, 2))
+		w := g.param(filled(ops.Float32, 2, 4, 3, 2, 2))
+		var b ops.Value
+		if bias {
+			b = g.param(filled(ops.Float32, 3, 4))
+		}
+		y := g.Emit(ops.Convolution, x, w, b, ints(2, 2), ints(0, 0), ints(1, 1), false, ints(0, 0), sym.C(1))
+		m := g.outputs(y)
+		count := func(alone bool) (externs int, x *executable) {
+			e := NewSet(Config{CC: "none", Stderr: io.Discard}).engine()
+			x, err := e.compiled(m.G, &tracer.Request{}, inductor.Options{Alone: alone})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, st := range x.prog.Steps {
+				externs += number(st.Extern != nil)
+			}
+			return externs, x
+		}
+		if n, _ := count(false); n != 1 {
+			t.Fatalf("%d eager calls: the case is none any more", n)
+		}
+		n, x2 := count(true)
+		if err := sameValues(x2.interpreted(g.in), m.Run(g.in), 1e-5); n != 0 || err != nil {
+			t.Errorf("bias %v: %d eager calls: %v", bias, n, err)
+		}
+	}
+}
+
+func number(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
