@@ -21,6 +21,7 @@ import (
 	"tcdbg/graph/exported"
 	"tcdbg/inductor"
 	"tcdbg/inductor/plan"
+	"tcdbg/inductor/tune"
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
 	"tcdbg/torch"
@@ -137,7 +138,7 @@ func (e *engine) compileLibrary(
 				written = append(written, library.Printable(stored[i]))
 			}
 		}
-		opt := inductor.Options{Params: paramInputs(part.Graph, part.Written, r.Changing), Tuned: inductor.Tuned{Templates: true}}
+		opt := inductor.Options{Params: paramInputs(part.Graph, part.Written, r.Changing), Tuned: tune.Choices{Templates: true}}
 		x, err := e.compiled(part.Graph, r, opt)
 		if err != nil {
 			return nil, err
@@ -342,7 +343,7 @@ func (e *engine) buildLibrary(dir string, lib *library.Library) error {
 		{"weights.s", library.Weights("weights.bin"), nil},
 		{"library.c", lib.Unit(), []string{"-O2", "-fwrapv", "-fvisibility=hidden"}},
 	}
-	flags := append(withoutNative(flagsFor(len(p.Provenance.Kernels))), machine...)
+	flags := append(withoutNative(flagsFor(len(p.Provenance.Kernels), true)), machine...)
 	for i, text := range p.Shards {
 		units = append(units, libraryUnit{fmt.Sprintf("kernels%d.c", i), text, flags})
 	}

@@ -11,6 +11,7 @@ import (
 
 	"tcdbg/backends/library"
 	"tcdbg/inductor"
+	"tcdbg/inductor/tune"
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
 	"tcdbg/torch"
@@ -66,7 +67,7 @@ func TestConvolutionsAlone(t *testing.T) {
 		m := g.outputs(y)
 		count := func(alone bool) (externs int, x *executable) {
 			e := NewSet(Config{CC: "none", Stderr: io.Discard}).engine()
-			x, err := e.compiled(m.G, &tracer.Request{}, inductor.Options{Alone: alone})
+			x, err := e.compiled(m.G, &tracer.Request{}, inductor.Options{Tuned: tune.Choices{Templates: alone}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -81,6 +82,40 @@ func TestConvolutionsAlone(t *testing.T) {
 		n, x2 := count(true)
 		if err := sameValues(x2.interpreted(g.in), m.Run(g.in), 1e-5); n != 0 || err != nil {
 			t.Errorf("bias %v: %d eager calls: %v", bias, n, err)
+		}
+	}
+}
+
+// TestLibraryCallsTheRuntime: both declare what the library calls with the same number of arguments.
+func TestLibraryCallsTheRuntime(t *testing.T) {
+	arguments := func(text, name string) int {
+		_, rest, ok := strings.Cut(text, "i64 "+name+"(")
+		if !ok {
+			t.Fatalf("no %s", name)
+		}
+		depth, n := 1, 1
+		for _, c := range rest {
+			switch c {
+			case '(':
+				depth++
+			case ')':
+				depth--
+			case ',':
+				n += number(depth == 1)
+			}
+			if depth == 0 {
+				return n
+			}
+		}
+		return 0
+	}
+	text, err := os.ReadFile("library/library.c.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"tc_run", "tc_start"} {
+		if ours, theirs := arguments(string(text), name), arguments(runtimeText(), name); ours != theirs {
+			t.Errorf("%s has %d arguments, the library passes %d", name, theirs, ours)
 		}
 	}
 }
