@@ -195,6 +195,9 @@ func fixedSizes(p *torch.ExportedProgram, fixed map[string]int64) (map[string]in
 		}
 	}
 	for at := range fixed {
+		if len(known) == 0 {
+			return nil, fmt.Errorf("%s is no size that varies: none of this program does", at)
+		}
 		if !slices.Contains(known, at) {
 			return nil, fmt.Errorf("%s is no size that varies; those of this program: %s", at, library.Printable(strings.Join(known, " ")))
 		}

@@ -12,6 +12,7 @@ import (
 	"unsafe"
 
 	"tcdbg/backends"
+	"tcdbg/internal/test"
 	"tcdbg/torch"
 )
 
@@ -246,5 +247,27 @@ func TestLibraryRefusals(t *testing.T) {
 	err = backends.NewSet(backends.Config{CC: "none"}).Package(p, t.TempDir(), "a", nil)
 	if err == nil || !strings.Contains(err.Error(), "C compiler") {
 		t.Error(err)
+	}
+}
+
+// TestLibrariesOfOtherWidths builds libraries for processors with shorter vectors.
+func TestLibrariesOfOtherWidths(t *testing.T) {
+	test.Long(t, "the runtime library is compiled for two other widths")
+	cc := cCompiler(t)
+	const name = "conv_norm_eval"
+	file := "../torch/testdata/exported/" + name + ".pt"
+	p, err := torch.LoadExported(file + "2")
+	must(t, err)
+	recorded, err := torch.Load(file)
+	must(t, err)
+	call := recorded.([]any)[0].([]any)
+	for _, lanes := range []int{4, 8} {
+		dir := t.TempDir()
+		must(t, backends.NewSet(backends.Config{Lanes: lanes}).Package(p, dir, name, nil))
+		program := linked(t, cc, dir, name, "testdata/library/call.c")
+		got := callLibrary(t, program, p, leaves(call[0], call[1]), call[2].([]any), "2", "1")
+		if err := sameValue(got[0], call[2].([]any)[0]); err != nil {
+			t.Errorf("%d lanes: %v", lanes, err)
+		}
 	}
 }
