@@ -125,7 +125,9 @@ const sourceMay = "torch torch/kw torch/compiler torch/nn/... torch/autograd tor
 
 // sourcePackages are interpreted by the host; no engine package may import
 // them, or there would be two nn.Linear types.
-var sourcePackages = []string{"torch/nn", "torch/autograd", "torch/optim", "torch/models", "torch/data"}
+var sourcePackages = []string{
+	"torch/nn", "torch/autograd", "torch/optim", "torch/models", "torch/data", "torch/jit", "torch/fx", "torch/utils",
+}
 
 // thirdParty says where a module may be imported.
 var thirdParty = map[string]string{
@@ -136,7 +138,6 @@ var thirdParty = map[string]string{
 	"github.com/fsnotify/fsnotify":  "logs/... internal/app/... tui/...",
 	"github.com/ebitengine/purego":  "backends/... inductor/... internal/app/...",
 	"github.com/spf13/cobra":        "internal/app/...",
-	"google.golang.org/protobuf/":   "torch/internal/onnx",
 	"golang.org/x/sys/":             "internal/test/pty internal/app/...",
 	"github.com/mmcloughlin/avo/":   "cmd/gensimd",
 	"github.com/klauspost/compress": "logs/... explain/... internal/test/golden internal/test/oracle/... cmd/...",

@@ -1,16 +1,16 @@
 // Package onnx writes exported programs as ONNX models: each call of aten becomes operators of ONNX's
 // default domain.
 //
-// It imports torch/export, ops and protowire; it knows no tensors: who calls it gives the bytes of weights. Open
+// It imports torch/export and ops; it knows no tensors: who calls it gives the bytes of weights. The bytes of
+// protobuf are written here, since `tcdbg init` unpacks torch for programs that are built without dependencies. Open
 // convert.go first, then the rules.
 package onnx
 
 import (
+	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
-
-	"google.golang.org/protobuf/encoding/protowire"
 
 	"tcdbg/ops"
 )
@@ -38,23 +38,33 @@ func (m *message) raw(b []byte) {
 	m.size += len(b)
 }
 
-func (m *message) number(field protowire.Number, v int64) {
-	m.raw(protowire.AppendVarint(protowire.AppendTag(nil, field, protowire.VarintType), uint64(v)))
+// The ways in which protobuf lays a field out.
+const (
+	varint  = 0
+	lengthy = 2 // a length, and so many bytes
+	fixed32 = 5
+)
+
+// tag begins a field: its number, and how it is laid out.
+func tag(field, layout uint64) []byte { return binary.AppendUvarint(nil, field<<3|layout) }
+
+func (m *message) number(field uint64, v int64) {
+	m.raw(binary.AppendUvarint(tag(field, varint), uint64(v)))
 }
 
-func (m *message) float(field protowire.Number, v float32) {
-	m.raw(protowire.AppendFixed32(protowire.AppendTag(nil, field, protowire.Fixed32Type), math.Float32bits(v)))
+func (m *message) float(field uint64, v float32) {
+	m.raw(binary.LittleEndian.AppendUint32(tag(field, fixed32), math.Float32bits(v)))
 }
 
-func (m *message) bytes(field protowire.Number, b []byte) {
-	m.raw(protowire.AppendVarint(protowire.AppendTag(nil, field, protowire.BytesType), uint64(len(b))))
+func (m *message) bytes(field uint64, b []byte) {
+	m.raw(binary.AppendUvarint(tag(field, lengthy), uint64(len(b))))
 	m.raw(b)
 }
 
-func (m *message) text(field protowire.Number, s string) { m.bytes(field, []byte(s)) }
+func (m *message) text(field uint64, s string) { m.bytes(field, []byte(s)) }
 
-func (m *message) part(field protowire.Number, p *message) {
-	m.raw(protowire.AppendVarint(protowire.AppendTag(nil, field, protowire.BytesType), uint64(p.size)))
+func (m *message) part(field uint64, p *message) {
+	m.raw(binary.AppendUvarint(tag(field, lengthy), uint64(p.size)))
 	m.parts = append(m.parts, p.parts...)
 	m.size += p.size
 }
