@@ -130,7 +130,7 @@ func (a *again) insideTarget(f *host.Frame) (string, bool) {
 
 // nthTarget reports whether an event that is no moment is the target.
 func (a *again) nthTarget(at *Position) (string, bool) {
-	if a == nil || !a.inside || a.Target.Nth != at.Nth || a.Target.Moment != at.Moment {
+	if a == nil || !a.inside || a.Target.Nth == 0 || a.Target.Nth != at.Nth || a.Target.Moment != at.Moment {
 		return "", false
 	}
 	return a.arrives()
