@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tcdbg/internal/test"
 )
 
 // TestCacheIsTakenAlong: a program that another machine's cache was imported for compiles nothing.
@@ -41,6 +43,7 @@ func TestCacheIsTakenAlong(t *testing.T) {
 // TestWarmBehindOthers: kernels are found again where a function that comes first has moved the numbers of frames
 // and graphs.
 func TestWarmBehindOthers(t *testing.T) {
+	test.Long(t, "a cold cache")
 	needCompiler(t)
 	const program = `package main
 
@@ -82,6 +85,7 @@ func main() {
 
 // TestArtifactsOfAProgram: what one program saves, another takes up, and its first call compiles nothing.
 func TestArtifactsOfAProgram(t *testing.T) {
+	test.Long(t, "two cold caches")
 	needCompiler(t)
 	const program = `package main
 
