@@ -249,17 +249,7 @@ func (r *recorder) doneExported(p *export.Program, g *graph.Graph) {
 		list = append(list, logs.Guard{Source: "", Kind: "SHAPE_ENV", Text: text, Expected: text, Pos: r.at})
 	}
 	r.t.sink.Emit(logs.Artifact(r.id, logs.Guards{Guards: list}))
-	now := time.Now()
-	r.t.sink.Emit(logs.Out{Kind: "compilation_metrics", ID: r.id, Place: logs.Here(), Meta: map[string]any{
-		"compile_id": fmt.Sprintf("%d/%d", r.id.Frame, r.id.Compile), "co_name": r.fc.name,
-		"co_filename": r.at.File, "co_firstlineno": r.at.Line,
-		"cache_size": r.id.Compile, "accumulated_cache_size": r.id.Compile,
-		"entire_frame_compile_time_s":       now.Sub(r.begun).Seconds(),
-		"dynamo_cumulative_compile_time_us": now.Sub(r.begun).Microseconds(),
-		"backend_compile_time_s":            now.Sub(r.graph).Seconds(),
-		"start_time_us":                     r.begun.UnixMicro(), "end_time_us": now.UnixMicro(),
-		"restart_reasons": []string{}, "is_forward": true, "log_format_version": 3,
-		"fail_type": nil, "fail_reason": nil, "has_guarded_code": true,
-		"guard_count": len(list), "graph_op_count": g.NumOps(), "graph_node_count": g.Len(), "graph_input_count": len(g.Placeholders()),
-	}})
+	m := r.compiled(len(list))
+	m["graph_op_count"], m["graph_node_count"], m["graph_input_count"] = g.NumOps(), g.Len(), len(g.Placeholders())
+	r.t.sink.Emit(logs.Out{Kind: "compilation_metrics", ID: r.id, Meta: m, Place: logs.Here()})
 }

@@ -317,9 +317,10 @@ func (r *recorder) bytecode(tr *eval.Trace, entry *replay.Entry) {
 	r.t.sink.Emit(logs.Text(r.id, "tcdbg_entry", head+entry.Text(r.t.in)))
 }
 
-func (r *recorder) metrics(tr *eval.Trace, entry *replay.Entry, failType, failReason string) {
+// compiled are the metrics of a compile that came to its end, without a graph.
+func (r *recorder) compiled(guards int) map[string]any {
 	now := time.Now()
-	m := map[string]any{
+	return map[string]any{
 		"compile_id": fmt.Sprintf("%d/%d", r.id.Frame, r.id.Compile), "co_name": r.fc.name,
 		"co_filename": r.at.File, "co_firstlineno": r.at.Line,
 		"cache_size": r.id.Compile, "accumulated_cache_size": r.id.Compile,
@@ -329,8 +330,12 @@ func (r *recorder) metrics(tr *eval.Trace, entry *replay.Entry, failType, failRe
 		"start_time_us":                     r.begun.UnixMicro(), "end_time_us": now.UnixMicro(),
 		"restart_reasons": []string{}, "is_forward": true, "log_format_version": 3,
 		"fail_type": nil, "fail_reason": nil, "has_guarded_code": true,
-		"guard_count": len(entry.Guards), "graph_op_count": 0, "graph_node_count": 0, "graph_input_count": 0,
+		"guard_count": guards, "graph_op_count": 0, "graph_node_count": 0, "graph_input_count": 0,
 	}
+}
+
+func (r *recorder) metrics(tr *eval.Trace, entry *replay.Entry, failType, failReason string) {
+	m := r.compiled(len(entry.Guards))
 	if entry.Graph != nil {
 		m["graph_op_count"], m["graph_node_count"] = entry.Graph.NumOps(), entry.Graph.Len()
 		m["graph_input_count"] = len(entry.Inputs)

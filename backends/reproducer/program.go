@@ -22,7 +22,7 @@ type Input struct {
 	Type string // *torch.Tensor, int or float64
 	Grad bool   // its gradient is compared
 	Copy bool   // the graph is given a copy of it, which is no leaf
-	Note string // comment behind it
+	Note string // a comment at the end of its line
 	// Dynamic and Static are the dimensions that are marked so.
 	Dynamic, Static []int
 }

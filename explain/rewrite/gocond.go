@@ -203,7 +203,7 @@ func closed(fn ast.Node, target ast.Expr, sides ...*side) bool {
 			}
 			if last := len(s.lines) - 1; !strings.HasSuffix(s.lines[last], ".Clone()") {
 				if !strings.HasSuffix(s.lines[last], "return "+v.Name) {
-					return false // with a comment behind it
+					return false // with a comment after it
 				}
 				s.lines[last] += ".Clone()"
 			}
