@@ -155,12 +155,16 @@ var pure = pass.NewTable("aot pure",
 		func(g *pureGraph) int { return sumSlices(g.Graph) },
 		pass.Need{Pass: "decompose", Why: "the gradient of a concatenation is slices only then"},
 		pass.Need{Pass: "cse", Why: "a slice that is taken twice has one reader only then"}),
+	rewrite("draw_like", "have a draw take its form from a tensor that is there",
+		func(g *pureGraph) int { return drawLike(g.Graph) },
+		pass.Need{Pass: "decompose", Why: "dropout is such a draw only then"}),
 	rewrite("dead_code", "drop values that nobody reads",
 		func(g *pureGraph) int { return g.EliminateDead() },
 		pass.Need{Pass: "decompose", Why: "a decomposition may leave results that nobody reads"},
 		pass.Need{Pass: "cse", Why: "of equal values the first keeps its name, read or not"},
 		pass.Need{Pass: "scatter_into_sum", Why: "the zeros that were scattered into are no longer read"},
-		pass.Need{Pass: "sum_slices", Why: "of a whole sum some slices may have no reader"}),
+		pass.Need{Pass: "sum_slices", Why: "of a whole sum some slices may have no reader"},
+		pass.Need{Pass: "draw_like", Why: "the tensors that draws took their form from are no longer read"}),
 )
 
 // rewrite is a row that rewrites a graph in place.

@@ -1,0 +1,46 @@
+package aot
+
+import (
+	"tcdbg/graph"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
+)
+
+// This file has draws take their form from a tensor that is there:
+//
+//	e = empty_like(x); bernoulli(e, 0.9)  ->  bernoulli(x, 0.9)
+//
+// Of its input such a draw reads shape, dtype and strides alone. Dropout has one for each mask, which a
+// kernel would fill for nobody.
+
+// drawLike returns how many draws it changed.
+func drawLike(g *graph.Graph) int {
+	count := 0
+	for _, n := range g.Nodes() {
+		if n.Op != ops.Bernoulli || len(n.Args) < 2 || n.Args[1] == nil {
+			continue
+		}
+		empty, ok := n.Args[0].(*graph.Node)
+		if !ok || empty.Op != ops.EmptyLike {
+			continue
+		}
+		if x, ok := empty.Args[0].(*graph.Node); ok && alike(x.TensorMeta(), empty.TensorMeta()) {
+			n.Replace(empty, x)
+			count++
+		}
+	}
+	return count
+}
+
+// alike tells that tensors have one form.
+func alike(x, y *ops.TensorMeta) bool {
+	if x == nil || y == nil || x.DType != y.DType || x.Device != y.Device || len(x.Shape) != len(y.Shape) {
+		return false
+	}
+	for i := range x.Shape {
+		if !sym.Same(x.Shape[i], y.Shape[i]) || !sym.Same(x.Stride[i], y.Stride[i]) {
+			return false
+		}
+	}
+	return true
+}
