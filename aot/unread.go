@@ -17,14 +17,16 @@ import (
 func drawLike(g *graph.Graph) int {
 	count := 0
 	for _, n := range g.Nodes() {
-		if n.Op != ops.Bernoulli || len(n.Args) < 2 || n.Args[1] == nil {
+		if n.Op != ops.Bernoulli {
 			continue
 		}
-		empty, ok := n.Args[0].(*graph.Node)
-		if !ok || empty.Op != ops.EmptyLike {
+		draw := ops.In[ops.BernoulliArgs](&ops.Call{Op: n.OpRow(), Args: n.Args})
+		empty, ok := draw.Self.Arg.(*graph.Node)
+		if !ok || empty.Op != ops.EmptyLike || draw.P.Arg == nil {
 			continue
 		}
-		if x, ok := empty.Args[0].(*graph.Node); ok && alike(x.TensorMeta(), empty.TensorMeta()) {
+		like := ops.In[ops.SelfArgs](&ops.Call{Op: empty.OpRow(), Args: empty.Args})
+		if x, ok := like.Self.Arg.(*graph.Node); ok && alike(x.TensorMeta(), empty.TensorMeta()) {
 			n.Replace(empty, x)
 			count++
 		}

@@ -19,7 +19,9 @@ import (
 var runtimeFiles embed.FS
 
 // runtimeParts are the files, each of which uses those before it.
-var runtimeParts = []string{"pool", "gemm", "half", "small", "planes", "pixels", "winograd", "depthwise", "conv", "direct", "winoblocks", "product"}
+var runtimeParts = []string{
+	"pool", "gemm", "half", "small", "planes", "pixels", "winograd", "depthwise", "conv", "direct", "winoblocks", "product",
+}
 
 // runtimeText is the library as one translation unit.
 var runtimeText = sync.OnceValue(func() string {
