@@ -32,9 +32,9 @@ type flowCase struct {
 	Graph    []string
 }
 
-func readFlowAnswers(t *testing.T) *flowAnswers {
+func readFlowAnswers(t *testing.T, folder string) *flowAnswers {
 	t.Helper()
-	data, err := os.ReadFile("testdata/flow/answers.json")
+	data, err := os.ReadFile("testdata/" + folder + "/answers.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,9 +76,11 @@ func main() {
 
 // TestFlowAgrees wants PyTorch's values and gradients under each backend, with sizes that
 // are constants and with symbols, and with a plan of the calls.
-func TestFlowAgrees(t *testing.T) {
-	a := readFlowAnswers(t)
-	for _, c := range test.Some(t, 12, a.Cases) {
+func TestFlowAgrees(t *testing.T) { readFlowAnswers(t, "flow").agree(t, 12) }
+
+// agree compares values and gradients; the short form of the tests runs some of the cases.
+func (a *flowAnswers) agree(t *testing.T, some int) {
+	for _, c := range test.Some(t, some, a.Cases) {
 		t.Run(c.Name, func(t *testing.T) {
 			for _, options := range []string{"", ", kw.Dynamic(true)", `, kw.Mode("reduce-overhead")`} {
 				prog, err := loadText(t, a.text(&c, options))
@@ -142,8 +144,10 @@ func (s *capturedGraphs) Stack(f []logs.Frame) any { return f }
 
 // TestFlowPrintsAlike wants the captured graph as PyTorch prints it, but for the names of
 // values. A number that becomes a tensor is another operator there.
-func TestFlowPrintsAlike(t *testing.T) {
-	a := readFlowAnswers(t)
+func TestFlowPrintsAlike(t *testing.T) { readFlowAnswers(t, "flow").printAlike(t) }
+
+// printAlike compares the captured graphs.
+func (a *flowAnswers) printAlike(t *testing.T) {
 	for _, c := range a.Cases {
 		if strings.Contains(c.Go, "NewTensor") {
 			continue

@@ -311,6 +311,8 @@ func goArg(a ops.Arg) string {
 		return "[]any{" + goArgs(a) + "}"
 	case float64:
 		return goFloat(a)
+	case complex128:
+		return "complex(" + goFloat(real(a)) + ", " + goFloat(imag(a)) + ")"
 	case string:
 		return fmt.Sprintf("%q", a)
 	case ops.DType:

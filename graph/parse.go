@@ -275,6 +275,9 @@ func (p *parser) call(n *Node, s string) error {
 	if left, sign, right := infixCut(s); sign != "" {
 		return p.infix(n, left, sign, right)
 	}
+	if self, name, ok := strings.Cut(s, "."); ok && open < 0 && p.vals[self] != nil && (name == "real" || name == "imag") {
+		return p.target(n, s, nil, nil)
+	}
 	if open < 0 {
 		return fmt.Errorf("no call: %q", s)
 	}
@@ -467,6 +470,9 @@ func (p *parser) word(w string) (ops.Arg, error) {
 	if f, err := strconv.ParseFloat(w, 64); err == nil {
 		return f, nil
 	}
+	if z, ok := parseComplex(w); ok {
+		return z, nil
+	}
 	if x, err := p.known(w); err == nil {
 		return x, nil
 	}
@@ -474,6 +480,21 @@ func (p *parser) word(w string) (ops.Arg, error) {
 		return p.word(strings.TrimSuffix(inner, ")"))
 	}
 	return nil, fmt.Errorf("unknown value %q", w)
+}
+
+// parseComplex reads (1+2j) or complex(0.0, 2.0).
+func parseComplex(w string) (complex128, bool) {
+	if parts, ok := strings.CutPrefix(w, "complex("); ok {
+		re, im, _ := strings.Cut(strings.TrimSuffix(parts, ")"), ", ")
+		x, err1 := strconv.ParseFloat(re, 64)
+		y, err2 := strconv.ParseFloat(im, 64)
+		return complex(x, y), err1 == nil && err2 == nil
+	}
+	if !strings.HasSuffix(w, "j)") {
+		return 0, false
+	}
+	z, err := strconv.ParseComplex(strings.TrimSuffix(w, "j)")+"i)", 128)
+	return z, err == nil
 }
 
 // listOf gives a list the type that its elements have.
