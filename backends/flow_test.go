@@ -23,6 +23,8 @@ type flowAnswers struct {
 	X     [][]float64
 	W     []float64
 	Cases []flowCase
+
+	setup string // what main begins with
 }
 
 type flowCase struct {
@@ -56,6 +58,7 @@ func show(name string, t *torch.Tensor) {
 	for _, v := range t.Reshape(-1).Float64s() { fmt.Printf("%%s %%.6f\n", name, v) }
 }
 func main() {
+	%s
 	g := torch.Compile(f, kw.Fullgraph(true)%s)
 	for _, sign := range []float64{1, -1} {
 		x := torch.NewTensor(%s, kw.Dtype(torch.Float32)).Mul(sign)
@@ -71,7 +74,7 @@ func main() {
 			show([]string{"x", "w"}[i], d)
 		}
 	}
-}`, c.Go, options, x, w, c.Grad)
+}`, c.Go, a.setup, options, x, w, c.Grad)
 }
 
 // TestFlowAgrees wants PyTorch's values and gradients under each backend, with sizes that

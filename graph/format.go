@@ -21,6 +21,9 @@ func typeText(meta any) string {
 	case sym.Int:
 		return "Sym(" + m.String() + ")"
 	case ops.ScalarMeta:
+		if m.Expr != "" {
+			return "Sym(" + m.Expr + ")"
+		}
 		return "Scalar(" + m.DType.Short() + ")"
 	}
 	return ""
@@ -245,6 +248,9 @@ func wholeWord(text string) bool {
 func otherText(n *Node) string {
 	if name := n.higherOrder(); name != "" {
 		return "torch.ops.higher_order." + name + "(" + argsText(callArgs(n)) + ")"
+	}
+	if text, ok := numberText(n); ok {
+		return text
 	}
 	if n.Target == "getitem" {
 		return argText(n.Args[0]) + "[" + argText(n.Args[1]) + "]"

@@ -21,7 +21,7 @@ func (tr *Trace) binOp(in *ssa.BinOp) {
 		tr.set(in, nil)
 		return
 	}
-	if (scalars{tr}).compare(in, x, y) {
+	if (floats{tr}).binary(in, x, y) || (scalars{tr}).compare(in, x, y) {
 		return
 	}
 	if n, ok := tr.symbolic(in, x, y); ok {

@@ -28,6 +28,9 @@ func (bs builtins) extremum(in *ssa.Call, smaller bool) {
 // openExtremum is the tracked value of the smallest or largest argument; false where the
 // arguments have to be constants.
 func (bs builtins) openExtremum(args []ssa.Value, smaller bool) (*value.Tracked, bool) {
+	if n := (floats{bs.Trace}).extremum(args, smaller); n != nil {
+		return n, true
+	}
 	switch {
 	case value.KindOf(args[0].Type()).Class != value.SignedInt:
 		return nil, false

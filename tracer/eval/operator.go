@@ -84,6 +84,7 @@ func (tr *Trace) operator(in *ssa.Call, args []ssa.Value, b torch.Binding) {
 	}
 	tr.refuseInBackward(row)
 	tr.refuseStale(row, bound)
+	floats{tr}.refuse(row, bound)
 	kind := graph.CallMethod
 	if !b.Method || infixOp[b.Op] {
 		kind = graph.CallFunction
@@ -350,6 +351,9 @@ func (as arguments) argument(t types.Type, p unsafe.Pointer, n *value.Tracked) o
 	}
 	if s, ok := t.Underlying().(*types.Slice); ok {
 		return as.listArgument(t, s.Elem(), p, n)
+	}
+	if isNumber(n) {
+		return n.Number.(*number).node
 	}
 	if n != nil && n.Size != nil {
 		return *n.Size

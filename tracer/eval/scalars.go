@@ -36,8 +36,11 @@ func (sc scalars) capture(in *ssa.Call, args []ssa.Value, row *ops.Op) bool {
 	}
 	x := sc.tensorNode(args[0])
 	m := x.TensorMeta()
-	if k, known := sym.Product(m.Shape).IsConst(); !known || k != 1 || m.DType.IsFloat() || m.DType.IsComplex() || m.Device == ops.Meta {
+	if k, known := sym.Product(m.Shape).IsConst(); !known || k != 1 || m.DType.IsComplex() || m.Device == ops.Meta {
 		return false
+	}
+	if m.DType.IsFloat() {
+		return floats(sc).capture(in, x)
 	}
 	u := sc.Shapes.NewUnbacked()
 	n := sc.Graph.Append(&graph.Node{
@@ -190,7 +193,7 @@ func (sc scalars) plain() bool {
 
 // refuseAfter breaks before what a graph cannot do once it has read a number.
 func (sc scalars) refuseAfter(what string) {
-	if len(sc.Trace.scalars) > 0 {
+	if len(sc.Trace.scalars) > 0 || sc.floats > 0 {
 		breakAt(breaks.UnsupportedOperator, "%s %s", what, sc.since("after a number is read out of a tensor"))
 	}
 }
