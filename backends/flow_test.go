@@ -183,12 +183,45 @@ var (
 	)
 )
 
+var (
+	sizeNode     = regexp.MustCompile(`^(\w+): "Sym[(](.*)[)]" = (.*?)(?:;  .*)?$`)
+	unbackedName = regexp.MustCompile(`^u\d+$`)
+)
+
+// sizesInPlace writes whole numbers that PyTorch computes in nodes of their own where they are
+// used, as ours are, and drops its checks of them.
+func sizesInPlace(lines []string) []string {
+	var out []string
+	sizes := map[string]string{}
+	for _, line := range lines {
+		line = strings.TrimSpace(line)
+		m := sizeNode.FindStringSubmatch(line)
+		read := m != nil && strings.HasSuffix(m[3], ".item()")
+		line = graphWord.ReplaceAllStringFunc(line, func(w string) string {
+			if x, ok := sizes[w]; ok {
+				return x
+			}
+			return w
+		})
+		if m != nil && !strings.Contains(m[2], "zuf") && !strings.HasPrefix(m[2], "ToFloat") {
+			sizes[m[1]] = m[2]
+			if !read {
+				continue
+			}
+		}
+		if !strings.Contains(line, "torch.ops.aten._assert_scalar") {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
 // renamedGraph is a graph's text without comments and dead values, in which second names
 // are gone, values are numbered, and arguments are as a program most often writes them.
 func renamedGraph(lines []string) []string {
 	var out []string
 	names, count := map[string]string{}, 0
-	for _, line := range lines {
+	for _, line := range sizesInPlace(lines) {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "class ") {
 			names, count = map[string]string{}, 0
@@ -211,7 +244,7 @@ func renamedGraph(lines []string) []string {
 				"cond_true", "cond_false", "cond_fn", "body_fn", "map_body", "scan_combine_fn", "associative_scan_combine_fn":
 				return w
 			}
-			if w[0] == '.' || strings.HasPrefix(w, "switch_branch") {
+			if w[0] == '.' || unbackedName.MatchString(w) || strings.HasPrefix(w, "switch_branch") {
 				return w
 			}
 			if names[w] == "" {

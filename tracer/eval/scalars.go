@@ -102,7 +102,7 @@ func (sc scalars) captureShape(in *ssa.Call, args []ssa.Value, b torch.Binding) 
 func (sc scalars) rows(op ops.ID, args []ops.Arg, self *ops.TensorMeta) []ops.Result {
 	var inverse, counts bool
 	switch op {
-	case ops.Nonzero, ops.MaskedSelect:
+	case ops.Nonzero, ops.Argwhere, ops.MaskedSelect:
 	case ops.Unique, ops.UniqueConsecutive:
 		flags := args[len(args)-3:] // return_inverse, return_counts, dim
 		if flags[2] != nil {
@@ -118,8 +118,10 @@ func (sc scalars) rows(op ops.ID, args []ops.Arg, self *ops.TensorMeta) []ops.Re
 	tensor := func(d ops.DType, shape ...sym.Int) *ops.TensorMeta {
 		return &ops.TensorMeta{DType: d, Device: self.Device, Shape: shape, Stride: ops.ContiguousStrides(shape), Offset: sym.C(0)}
 	}
-	if op == ops.Nonzero {
-		return []ops.Result{tensor(ops.Int64, u, sym.C(len(self.Shape)))}
+	if op == ops.Nonzero || op == ops.Argwhere {
+		places := tensor(ops.Int64, u, sym.C(len(self.Shape)))
+		places.Stride = []sym.Int{sym.C(1), u} // coordinate by coordinate
+		return []ops.Result{places}
 	}
 	out := []ops.Result{tensor(self.DType, u)}
 	if inverse {

@@ -99,7 +99,7 @@ def _(x, w):
 
 @case("integers and half precision", """
 	s := x.Sum().Item()
-	return x.Mul(4).To(torch.Int64).Mul(s).Add(x.To(torch.BFloat16).Mul(s).To(torch.Float32))""")
+	return x.Mul(4).To(torch.Int64).Mul(s).Add(x.To(torch.Bfloat16).Mul(s).To(torch.Float32))""")
 def _(x, w):
     s = x.sum().item()
     return (x * 4).to(torch.int64) * s + (x.to(torch.bfloat16) * s).to(torch.float32)
@@ -149,6 +149,14 @@ def _(x, w):
 def _(x, w):
     i = torch.nonzero(x > 0.2)
     return w * i.sum() + i.size(0)
+
+
+@case("places by row and column", """
+	i := torch.Nonzero(x.Gt(-1))
+	return w.Mul(i.Mul(torch.NewTensor([]int{1, 10})).Sum(kw.Dim(1)).Cumsum(0).Sum()).Add(i.Select(1, 1).Amax())""")
+def _(x, w):
+    i = torch.nonzero(x > -1)
+    return w * (i * torch.tensor([1, 10])).sum(dim=[1]).cumsum(0).sum() + i.select(1, 1).amax()
 
 
 def answer(name, f, go, grad):
