@@ -185,6 +185,7 @@ var (
 
 var (
 	sizeNode     = regexp.MustCompile(`^(\w+): "Sym[(](.*)[)]" = (.*?)(?:;  .*)?$`)
+	maxOne       = regexp.MustCompile(`Max[(]1, (u\d+)[)]`)
 	unbackedName = regexp.MustCompile(`^u\d+$`)
 )
 
@@ -194,7 +195,7 @@ func sizesInPlace(lines []string) []string {
 	var out []string
 	sizes := map[string]string{}
 	for _, line := range lines {
-		line = strings.TrimSpace(line)
+		line = maxOne.ReplaceAllString(strings.TrimSpace(line), "$1") // of sizes that are taken for 2 or more
 		m := sizeNode.FindStringSubmatch(line)
 		read := m != nil && strings.HasSuffix(m[3], ".item()")
 		line = graphWord.ReplaceAllStringFunc(line, func(w string) string {
@@ -203,6 +204,9 @@ func sizesInPlace(lines []string) []string {
 			}
 			return w
 		})
+		if m != nil && strings.ContainsAny(m[2], "<>") { // what is checked
+			continue
+		}
 		if m != nil && !strings.Contains(m[2], "zuf") && !strings.HasPrefix(m[2], "ToFloat") {
 			sizes[m[1]] = m[2]
 			if !read {

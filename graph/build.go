@@ -166,6 +166,9 @@ func (g *Graph) EliminateDead() int {
 // impure reports whether n has an effect besides its value.
 func (n *Node) impure() bool {
 	row := n.OpRow()
+	if n.Target == AssertScalar {
+		return true
+	}
 	if row != nil && row.Tags.Has(ops.TagDataDependent) { // shapes name what it gives
 		return true
 	}

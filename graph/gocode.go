@@ -159,6 +159,8 @@ func (p *goPrinter) node(n *Node) {
 		p.apply(n)
 	case n.Flow != nil:
 		p.flow(n)
+	case n.Op == ops.None && n.Target == AssertScalar:
+		fmt.Fprintf(&p.sb, "\t%s\n", goNumber(n))
 	case n.Op == ops.None && n.IsNumber():
 		fmt.Fprintf(&p.sb, "\t%s := %s\n", p.left(n), goNumber(n))
 	case n.Op == ops.None: // getitem: its operator assigned it

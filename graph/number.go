@@ -2,9 +2,11 @@ package graph
 
 import (
 	"math"
+	"strconv"
 	"strings"
 
 	"tcdbg/ops"
+	"tcdbg/torch"
 )
 
 // This file is arithmetic on numbers with a fraction that come out of data: nodes that are no
@@ -20,6 +22,18 @@ type numberForm struct {
 
 func ofOne(f func(float64) float64) func(x, _ float64) float64 {
 	return func(x, _ float64) float64 { return f(x) }
+}
+
+// AssertScalar is the form that tests a comparison when the graph runs.
+const AssertScalar = "_assert_scalar_default"
+
+func truth(f func(x, y float64) bool) func(x, y float64) float64 {
+	return func(x, y float64) float64 {
+		if f(x, y) {
+			return 1
+		}
+		return 0
+	}
 }
 
 // numberForms are the functions by the name of their nodes.
@@ -44,6 +58,17 @@ var numberForms = map[string]numberForm{
 	"_sym_cosh": {call: "torch._sym_cosh", goFor: "math.Cosh(%s)", of: ofOne(math.Cosh)},
 	"_sym_tanh": {call: "torch._sym_tanh", goFor: "math.Tanh(%s)", of: ofOne(math.Tanh)},
 	"_sym_log2": {call: "torch._sym_log2", goFor: "math.Log2(%s)", of: ofOne(math.Log2)},
+
+	"gt": {sign: ">", goFor: "%s > %s", of: truth(func(x, y float64) bool { return x > y })},
+	"ge": {sign: ">=", goFor: "%s >= %s", of: truth(func(x, y float64) bool { return x >= y })},
+	"lt": {sign: "<", goFor: "%s < %s", of: truth(func(x, y float64) bool { return x < y })},
+	"le": {sign: "<=", goFor: "%s <= %s", of: truth(func(x, y float64) bool { return x <= y })},
+	"eq": {sign: "==", goFor: "%s == %s", of: truth(func(x, y float64) bool { return x == y })},
+	"ne": {sign: "!=", goFor: "%s != %s", of: truth(func(x, y float64) bool { return x != y })},
+
+	AssertScalar: {
+		call: "torch.ops.aten._assert_scalar.default", goFor: "torch.Check(%s)", of: ofOne(func(x float64) float64 { return x }),
+	},
 }
 
 // IsNumber reports whether n is a number with a fraction that comes out of data.
@@ -59,13 +84,22 @@ func (g *Graph) Number(form string, args []ops.Arg, expr string, stack []Frame) 
 	})
 }
 
-// EvalNumber computes a function of numbers; of tells what an argument is.
+// EvalNumber computes a function of numbers; of tells what an argument is. A comparison that is
+// tested panics where it does not hold.
 func (n *Node) EvalNumber(of func(a ops.Arg) float64) float64 {
-	x, y := of(n.Args[0]), 0.0
-	if len(n.Args) > 1 {
-		y = of(n.Args[1])
+	var v [2]float64
+	text := ""
+	for i, a := range n.Args {
+		if s, is := a.(string); is {
+			text = s
+			continue
+		}
+		v[i] = of(a)
 	}
-	return numberForms[n.Target].of(x, y)
+	if n.Target == AssertScalar && v[0] == 0 {
+		panic(&torch.Error{Op: "torch.Check", Msg: "RuntimeError: " + text})
+	}
+	return numberForms[n.Target].of(v[0], v[1])
 }
 
 // HasNumbers reports whether n is given such numbers.
@@ -99,15 +133,27 @@ func anyNumbers(args []ops.Arg) []ops.Arg {
 // numberText is FX's text of a function of numbers.
 func numberText(n *Node) (string, bool) {
 	f, ok := numberForms[n.Target]
-	switch {
-	case !ok || n.Op != ops.None || !n.IsNumber():
+	if !ok || n.Op != ops.None || !n.IsNumber() {
 		return "", false
-	case f.call != "":
-		return f.call + "(" + argsText(n.Args, nil) + ")", true
-	case len(n.Args) == 1:
-		return f.sign + operandText(n.Args[0], false), true
 	}
-	return operandText(n.Args[0], false) + " " + f.sign + " " + operandText(n.Args[1], false), true
+	var parts []string
+	for _, a := range n.Args {
+		switch s, text := a.(string); {
+		case text:
+			parts = append(parts, strconv.Quote(s))
+		case f.call != "":
+			parts = append(parts, argText(a))
+		default:
+			parts = append(parts, operandText(a, false))
+		}
+	}
+	switch {
+	case f.call != "":
+		return f.call + "(" + strings.Join(parts, ", ") + ")", true
+	case len(parts) == 1:
+		return f.sign + strings.Join(parts, ""), true
+	}
+	return strings.Join(parts, " "+f.sign+" "), true
 }
 
 // goNumber is a function of numbers in Go.

@@ -280,6 +280,11 @@ func (p *parts) run(inputs []torch.Value) []torch.Value {
 			}
 		}
 	}
+	for n := g.First(); n != nil; n = n.Next() {
+		if n.Target == graph.AssertScalar {
+			number(n, env, numbers)
+		}
+	}
 	outs := g.Outputs()
 	vals := make([]torch.Value, len(outs))
 	for i, a := range outs {

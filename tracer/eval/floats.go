@@ -2,13 +2,13 @@ package eval
 
 import (
 	"fmt"
+	"go/token"
 	"go/types"
 	"slices"
 
-	"go/token"
-
 	"tcdbg/graph"
 	"tcdbg/ops"
+	"tcdbg/ops/sym"
 	"tcdbg/tracer/replay"
 	"tcdbg/tracer/value"
 
@@ -25,7 +25,7 @@ type floats struct{ *Trace }
 // number is one: its node, and its value in PyTorch's notation.
 type number struct {
 	node *graph.Node
-	of   sum
+	of   sym.Float
 }
 
 func (n *number) String() string { return n.of.String() }
@@ -45,14 +45,14 @@ func (fs floats) capture(in *ssa.Call, x *graph.Node) bool {
 	})
 	*(*float64)(fs.addr(in)) = unhinted
 	fs.skip()
-	fs.set(in, &value.Tracked{Number: &number{n, atom(name)}})
+	fs.set(in, &value.Tracked{Number: &number{n, sym.Atom(name)}})
 	fs.nameAfter(in, n)
 	return true
 }
 
 // operand is v as an operand of a function of numbers; a number that is none of data is a
 // constant of the graph.
-func (fs floats) operand(v ssa.Value, n *value.Tracked) (ops.Arg, sum) {
+func (fs floats) operand(v ssa.Value, n *value.Tracked) (ops.Arg, sym.Float) {
 	switch {
 	case isNumber(n):
 		x := n.Number.(*number)
@@ -66,15 +66,15 @@ func (fs floats) operand(v ssa.Value, n *value.Tracked) (ops.Arg, sum) {
 	}
 	fs.constant(v)
 	c := value.KindOf(v.Type()).Load(fs.addr(v)).F
-	return c, constantSum(c)
+	return c, sym.ConstFloat(c)
 }
 
 // fromSize is a whole number as one with a fraction.
 func (fs floats) fromSize(n *value.Tracked) *number {
-	return fs.append("sym_float", atom("ToFloat("+n.Size.String()+")"), *n.Size)
+	return fs.append("sym_float", sym.Atom("ToFloat("+n.Size.String()+")"), *n.Size)
 }
 
-func (fs floats) append(form string, of sum, args ...ops.Arg) *number {
+func (fs floats) append(form string, of sym.Float, args ...ops.Arg) *number {
 	return &number{fs.Graph.Number(form, args, of.String(), fs.stack()), of}
 }
 
@@ -89,9 +89,12 @@ func concerned(t types.Type, operands ...*value.Tracked) bool {
 // arithmetic are Go's operations, as functions of numbers.
 var arithmetic = map[token.Token]struct {
 	form string
-	of   func(a, b sum) sum
+	of   func(a, b sym.Float) sym.Float
 }{
-	token.ADD: {"add", sum.plus}, token.SUB: {"sub", sum.minus}, token.MUL: {"mul", sum.times}, token.QUO: {"truediv", quotient},
+	token.ADD: {"add", sym.Float.Plus},
+	token.SUB: {"sub", sym.Float.Minus},
+	token.MUL: {"mul", sym.Float.Times},
+	token.QUO: {"truediv", sym.FloatQuotient},
 }
 
 // binary computes with a number of data; a question breaks the graph.
@@ -103,17 +106,43 @@ func (fs floats) binary(in *ssa.BinOp, x, y *value.Tracked) bool {
 	b, right := fs.operand(in.Y, y)
 	f, ok := arithmetic[in.Op]
 	if !ok {
-		panic(unguarded(fmt.Sprintf(relations[in.Op].text, left, right)))
+		fs.compare(in, fmt.Sprintf(relations[in.Op].text, left, right), a, b)
+		return true
 	}
 	fs.exec()
 	fs.set(in, &value.Tracked{Number: fs.append(f.form, f.of(left, right), a, b)})
 	return true
 }
 
+// comparisons are Go's, as functions of numbers.
+var comparisons = map[token.Token]string{
+	token.GTR: "gt", token.GEQ: "ge", token.LSS: "lt", token.LEQ: "le", token.EQL: "eq", token.NEQ: "ne",
+}
+
+// compare answers a comparison that torch.Check was given before. One that it is given now is
+// taken for true and tested when the graph runs; any other breaks the graph.
+func (fs floats) compare(in *ssa.BinOp, expr string, a, b ops.Arg) {
+	if !fs.checked[expr] {
+		if !onlyChecked(in) {
+			panic(unguarded(expr))
+		}
+		test := fs.Graph.Number(comparisons[in.Op], []ops.Arg{a, b}, expr, fs.stack())
+		text := "Runtime assertion failed for expression " + expr + " on node '" + test.Name + "'"
+		fs.Graph.Number(graph.AssertScalar, []ops.Arg{test, text}, expr, fs.stack())
+		if fs.Trace.checked == nil {
+			fs.Trace.checked = map[string]bool{}
+		}
+		fs.Trace.checked[expr] = true
+	}
+	*(*bool)(fs.addr(in)) = true
+	fs.skip()
+	fs.set(in, nil)
+}
+
 // negated is -n.
 func (fs floats) negated(n *value.Tracked) *value.Tracked {
 	x := n.Number.(*number)
-	return &value.Tracked{Number: fs.append("neg", constantSum(-1).times(x.of), x.node)}
+	return &value.Tracked{Number: fs.append("neg", sym.ConstFloat(-1).Times(x.of), x.node)}
 }
 
 // converted converts a number of data, to what has its value.
@@ -145,10 +174,10 @@ func (fs floats) extremum(args []ssa.Value, smaller bool) *value.Tracked {
 	best, of := fs.operand(args[0], tracked[0])
 	for i, v := range args[1:] {
 		b, right := fs.operand(v, tracked[i+1])
-		if _, is := right.constant(); is { // PyTorch sorts the arguments
+		if _, is := right.IsConst(); is { // PyTorch sorts the arguments
 			of, right = right, of
 		}
-		n := fs.append(form, atom(name+"("+of.String()+", "+right.String()+")"), best, b)
+		n := fs.append(form, sym.Atom(name+"("+of.String()+", "+right.String()+")"), best, b)
 		best, of = n.node, n.of
 	}
 	x, ok := best.(*graph.Node)
@@ -178,9 +207,9 @@ func (fs floats) function(in *ssa.Call, name string) bool {
 	x, of := fs.operand(args[0], fs.tracked(args[0]))
 	var n *number
 	if known {
-		n = fs.append("_sym_"+form, atom("OpaqueUnaryFn_"+form+"("+of.String()+")"), x)
+		n = fs.append("_sym_"+form, sym.Atom("OpaqueUnaryFn_"+form+"("+of.String()+")"), x)
 	} else {
-		n = fs.append("abs", atom("Abs("+of.String()+")"), x)
+		n = fs.append("abs", sym.Atom("Abs("+of.String()+")"), x)
 	}
 	fs.exec()
 	fs.set(in, &value.Tracked{Number: n})

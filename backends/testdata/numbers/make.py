@@ -159,6 +159,31 @@ def _(x, w):
     return w * (i * torch.tensor([1, 10])).sum(dim=[1]).cumsum(0).sum() + i.select(1, 1).amax()
 
 
+@case("what is checked of a number", """
+	s := x.Abs().Sum().Item()
+	torch.Check(s > 0.0)
+	y := x.Mul(2)
+	if s > 0.0 {
+		y = y.Mul(s)
+	}
+	return y.Add(w)""")
+def _(x, w):
+    s = x.abs().sum().item()
+    torch._check(s > 0.0)
+    y = x * 2
+    if s > 0.0:
+        y = y * s
+    return y + w
+
+
+@case("places by argwhere", """
+	i := torch.Argwhere(x.Gt(-1)).Mul(2)
+	return w.Mul(i.Select(1, 0).Cumsum(0).Sum()).Add(i.Select(1, 1).Amax())""")
+def _(x, w):
+    i = torch.argwhere(x > -1) * 2
+    return w * i.select(1, 0).cumsum(0).sum() + i.select(1, 1).amax()
+
+
 def answer(name, f, go, grad):
     graphs = []
 

@@ -1,4 +1,4 @@
-package eval
+package sym
 
 import (
 	"math"
@@ -7,43 +7,46 @@ import (
 	"strings"
 )
 
-// This file writes numbers that come out of data as PyTorch does: sums of products, in
-// sympy's order.
+// This file writes numbers with a fraction that come out of data as PyTorch does: sums of
+// products, in sympy's order.
 
-// sum is a sum of products.
-type sum []product
+// Float is a sum of products.
+type Float []floatTerm
 
-// product is a coefficient and factors in their order, those that there are several of as
+// floatTerm is a coefficient and factors in their order, those that there are several of as
 // often.
-type product struct {
+type floatTerm struct {
 	k       float64
 	factors []string
 }
 
-func atom(name string) sum { return sum{{1, []string{name}}} }
+// Atom is what is written as it is.
+func Atom(name string) Float { return Float{{1, []string{name}}} }
 
-func constantSum(c float64) sum { return sum{{k: c}} }
+// ConstFloat is a number.
+func ConstFloat(c float64) Float { return Float{{k: c}} }
 
-// constant is the value of a sum that is a number.
-func (s sum) constant() (float64, bool) {
+// IsConst is the value of a sum that is a number.
+func (s Float) IsConst() (float64, bool) {
 	if len(s) == 1 && len(s[0].factors) == 0 {
 		return s[0].k, true
 	}
 	return 0, len(s) == 0
 }
 
-func (s sum) plus(o sum) sum {
+// Plus adds.
+func (s Float) Plus(o Float) Float {
 	out := slices.Clone(s)
 	for _, p := range o {
-		i := slices.IndexFunc(out, func(q product) bool { return slices.Equal(q.factors, p.factors) })
+		i := slices.IndexFunc(out, func(q floatTerm) bool { return slices.Equal(q.factors, p.factors) })
 		if i < 0 {
 			out = append(out, p)
 			continue
 		}
 		out[i].k += p.k
 	}
-	out = slices.DeleteFunc(out, func(p product) bool { return p.k == 0 })
-	slices.SortStableFunc(out, func(a, b product) int { return compareFactors(a.factors, b.factors) })
+	out = slices.DeleteFunc(out, func(p floatTerm) bool { return p.k == 0 })
+	slices.SortStableFunc(out, func(a, b floatTerm) int { return compareFactors(a.factors, b.factors) })
 	return out
 }
 
@@ -57,47 +60,51 @@ func compareFactors(a, b []string) int {
 	return len(b) - len(a)
 }
 
-func (s sum) minus(o sum) sum { return s.plus(constantSum(-1).times(o)) }
+// Minus subtracts.
+func (s Float) Minus(o Float) Float { return s.Plus(ConstFloat(-1).Times(o)) }
 
-// times multiplies: a number goes to all summands, another sum is a factor as it is.
-func (s sum) times(o sum) sum {
-	if k, ok := s.constant(); ok {
+// Times multiplies: a number goes to all summands, another sum is a factor as it is.
+func (s Float) Times(o Float) Float {
+	if k, ok := s.IsConst(); ok {
 		return o.scaled(k)
 	}
-	if k, ok := o.constant(); ok {
+	if k, ok := o.IsConst(); ok {
 		return s.scaled(k)
 	}
 	a, b := s.single(), o.single()
 	factors := slices.Concat(a.factors, b.factors)
 	slices.Sort(factors)
-	return sum{{a.k * b.k, factors}}
+	return Float{{a.k * b.k, factors}}
 }
 
-func (s sum) scaled(k float64) sum {
-	var out sum
+func (s Float) scaled(k float64) Float {
+	var out Float
 	for _, p := range s {
-		out = append(out, product{p.k * k, p.factors})
+		out = append(out, floatTerm{p.k * k, p.factors})
 	}
-	return out.plus(nil)
+	return out.Plus(nil)
 }
 
 // single is a sum as one product.
-func (s sum) single() product {
+func (s Float) single() floatTerm {
 	if len(s) == 1 {
 		return s[0]
 	}
-	return product{1, []string{"(" + s.String() + ")"}}
+	return floatTerm{1, []string{"(" + s.String() + ")"}}
 }
 
-func quotient(a, b sum) sum { return atom("FloatTrueDiv(" + a.String() + ", " + b.String() + ")") }
+// FloatQuotient divides.
+func FloatQuotient(a, b Float) Float {
+	return Atom("FloatTrueDiv(" + a.String() + ", " + b.String() + ")")
+}
 
-func (s sum) String() string {
+func (s Float) String() string {
 	if len(s) == 0 {
 		return "0"
 	}
 	list := s
 	if len(s) == 2 && len(s[1].factors) == 0 && s[1].k > 0 && s[0].k < 0 { // 2.0 - x
-		list = sum{s[1], s[0]}
+		list = Float{s[1], s[0]}
 	}
 	var b strings.Builder
 	for i, p := range list {
@@ -110,12 +117,12 @@ func (s sum) String() string {
 		case p.k < 0:
 			sign = "-"
 		}
-		b.WriteString(sign + product{math.Abs(p.k), p.factors}.String())
+		b.WriteString(sign + floatTerm{math.Abs(p.k), p.factors}.String())
 	}
 	return b.String()
 }
 
-func (p product) String() string {
+func (p floatTerm) String() string {
 	var parts []string
 	if p.k != 1 || len(p.factors) == 0 {
 		parts = append(parts, decimal(p.k))
