@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -163,4 +164,67 @@ func goNumber(n *Node) string {
 		text = strings.Replace(text, "%s", goArg(a), 1)
 	}
 	return text
+}
+
+// numberType is the value that the type of a number names.
+func numberType(typ string) string {
+	expr, _ := strings.CutPrefix(typ, "Sym(")
+	return strings.TrimSuffix(expr, ")")
+}
+
+// number reads a function of numbers; is reports whether it is one.
+func (p *parser) number(n *Node, typ, right string) (is bool, err error) {
+	call, args, _ := strings.Cut(right, "(")
+	left, sign, other := infixCut(right)
+	expr := numberType(typ)
+	for name, f := range numberForms {
+		switch {
+		case name == AssertScalar && f.call == call:
+			test, text, _ := strings.Cut(strings.TrimSuffix(args, ")"), ", ")
+			if text, err = strconv.Unquote(text); err != nil {
+				return false, err
+			}
+			n.Target, n.Args = name, []ops.Arg{p.vals[test], text}
+			if p.vals[test] == nil {
+				return false, fmt.Errorf("unknown value %q", test)
+			}
+			expr = p.vals[test].Meta.(ops.ScalarMeta).Expr
+		case typ == "" || !strings.HasPrefix(typ, "Sym("):
+			continue
+		case f.call != "" && f.call == call:
+			p.rest = strings.TrimSuffix(args, ")")
+			n.Target = name
+			if n.Args, _, err = p.list(""); err != nil {
+				return false, err
+			}
+		case name == "neg" && sign == "" && strings.HasPrefix(right, "-"):
+			n.Target = name
+			if n.Args, err = p.numbers(right[1:]); err != nil {
+				return false, err
+			}
+		case f.sign != "" && f.sign == sign && name != "neg":
+			n.Target = name
+			if n.Args, err = p.numbers(left, other); err != nil {
+				return false, err
+			}
+		default:
+			continue
+		}
+		n.Meta = ops.ScalarMeta{DType: ops.Float64, Expr: expr}
+		p.vals[n.Name] = p.g.Append(n)
+		return true, nil
+	}
+	return false, nil
+}
+
+// numbers reads operands.
+func (p *parser) numbers(words ...string) (out []ops.Arg, err error) {
+	for _, w := range words {
+		a, err := p.word(w)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, a)
+	}
+	return out, nil
 }

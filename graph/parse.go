@@ -238,17 +238,22 @@ func (p *parser) ret(s string) error {
 // assign reads one call and makes its node.
 func (p *parser) assign(name, typ, right string) error {
 	n := &Node{Name: name, Kind: CallFunction, Stack: p.stack}
+	if is, err := p.number(n, typ, right); is || err != nil {
+		return err
+	}
 	if err := p.call(n, right); err != nil {
 		return err
 	}
-	if n.Op == ops.Item && strings.HasPrefix(typ, "Sym(") {
+	if expr := numberType(typ); n.Op == ops.Item && strings.Contains(expr, "zuf") {
+		n.Meta = ops.ScalarMeta{DType: ops.Float64, Expr: expr}
+	} else if n.Op == ops.Item && strings.HasPrefix(typ, "Sym(") {
 		meta, err := p.typeOf(typ)
 		if err != nil {
 			return err
 		}
 		n.Meta = meta
 	} else if n.Op != ops.None {
-		res, err := n.OpRow().Meta(&ops.Call{Op: n.OpRow(), Args: n.Args})
+		res, err := n.OpRow().Meta(&ops.Call{Op: n.OpRow(), Args: anyNumbers(n.Args)})
 		if err != nil {
 			return err
 		}
