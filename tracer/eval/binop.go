@@ -197,7 +197,7 @@ func (bs builtins) extremum(in *ssa.Call, smaller bool) {
 // openExtremum is the tracked value of the smallest or largest argument; false where the
 // arguments have to be constants.
 func (bs builtins) openExtremum(args []ssa.Value, smaller bool) (*value.Tracked, bool) {
-	if n := (floats{bs.Trace}).extremum(args, smaller); n != nil {
+	if n := floats(bs).extremum(args, smaller); n != nil {
 		return n, true
 	}
 	switch {

@@ -511,7 +511,7 @@ func (ns natives) pureCall(in *ssa.Call, name string) {
 		ns.option(in)
 		return
 	}
-	if (floats{ns.Trace}).function(in, name) {
+	if floats(ns).function(in, name) {
 		return
 	}
 	for _, a := range in.Call.Args {
