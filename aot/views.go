@@ -98,12 +98,16 @@ func viewed(n *graph.Node) (*graph.Node, int) {
 var plainView = map[ops.ID]bool{
 	ops.View: true, ops.Unsqueeze: true, ops.Squeeze: true, ops.Transpose: true, ops.T: true, ops.Permute: true,
 	ops.Detach: true, ops.Alias: true, ops.Slice: true, ops.Select: true, ops.Diagonal: true, ops.Expand: true,
+	ops.ViewAsReal: true, ops.ViewAsComplex: true,
 }
 
 // stridedSteps lead from a root to the view n by storage index: the root in the
 // order of its memory, flat, then as_strided.
 func stridedSteps(root *ops.TensorMeta, n *graph.Node) ([]viewStep, error) {
 	m := n.TensorMeta()
+	if m.DType != root.DType {
+		return nil, fmt.Errorf("%s sees %s as %s", n.Name, root.DType, m.DType)
+	}
 	order, ok := memoryOrder(root)
 	if !ok {
 		return nil, fmt.Errorf("%s views memory that its base does not cover without gaps", n.Name)
@@ -169,6 +173,8 @@ func take(b *graph.Builder, s viewStep, v *graph.Node) *graph.Node {
 		return c.Emit(ops.Reshape, v, ops.In[ops.ViewArgs](s.bound()).Size.Arg).(*graph.Node)
 	case ops.AsStrided:
 		return gather(&c, s, v)
+	case ops.ViewAsComplex:
+		return asComplex(&c, v)
 	}
 	out, err := c.Call(ops.Get(s.op), s.call(v), graph.CallFunction)
 	if err != nil {
@@ -197,9 +203,18 @@ func put(b *graph.Builder, s viewStep, base, val *graph.Node) (*graph.Node, erro
 		return b.Emit(ops.Reshape, val, base.TensorMeta().Shape).(*graph.Node), nil
 	case ops.AsStrided:
 		return scatter(b, s, base, val), nil
+	case ops.ViewAsReal:
+		return asComplex(b, val), nil
+	case ops.ViewAsComplex:
+		return b.Emit(ops.ViewAsReal, val).(*graph.Node), nil
 	}
 	into := map[ops.ID]ops.ID{ops.Slice: ops.SliceScatter, ops.Select: ops.SelectScatter, ops.Diagonal: ops.DiagonalScatter}[s.op]
 	return b.Call(ops.Get(into), slices.Insert(s.call(base), s.at+1, ops.Arg(val)), graph.CallFunction)
+}
+
+// asComplex sees pairs of numbers as complex ones, which must lie side by side for that.
+func asComplex(b *graph.Builder, v *graph.Node) *graph.Node {
+	return b.Emit(ops.ViewAsComplex, b.Emit(ops.Contiguous, v)).(*graph.Node)
 }
 
 func inverse(perm []sym.Int) []sym.Int {

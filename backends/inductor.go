@@ -109,6 +109,9 @@ func (b *inductorBackend) CompilePlanned(r *tracer.Request) (run tracer.Runnable
 			b.set.warnOnce("graphs on the meta device have no data to compute: they run operator by operator")
 			return g.Run, nil
 		}
+		if slices.ContainsFunc(g.Nodes(), computesComplex) {
+			b.set.warnOnce("the inductor does not support code generation for complex operators: they run eagerly between the kernels")
+		}
 		opt := inductor.Options{Params: paramInputs(g, p.Written, r.Changing), Training: p.Stage != "inference", Replaces: p.Replaces}
 		if x, err = e.compile(g, r, opt); err != nil {
 			return nil, err
@@ -128,6 +131,12 @@ func (b *inductorBackend) CompilePlanned(r *tracer.Request) (run tracer.Runnable
 		plan = func() tracer.Runnable { return done.Wrap(x.newPlan().run) }
 	}
 	return done.Run, plan, nil
+}
+
+// computesComplex reports whether a node is an operator that gives complex numbers.
+func computesComplex(n *graph.Node) bool {
+	m, ok := n.Meta.(*ops.TensorMeta)
+	return ok && m.DType.IsComplex() && n.OpRow() != nil && !n.OpRow().Tags.Has(ops.TagView)
 }
 
 // onMeta reports whether a graph reads or makes tensors without data.

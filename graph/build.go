@@ -46,7 +46,7 @@ func (b *Builder) Call(row *ops.Op, bound []ops.Arg, kind Kind) (*Node, error) {
 	if err := ops.CheckDevices(row, bound); err != nil {
 		return nil, err
 	}
-	res, err := row.Meta(&ops.Call{Op: row, Args: bound})
+	res, err := row.Meta(&ops.Call{Op: row, Args: anyNumbers(bound)})
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (n *Node) CopyInto(h *Graph, f func(*Node) *Node) *Node { return h.Append(n
 // Repropagate computes the example value of a call again from those of its arguments.
 func (n *Node) Repropagate() error {
 	row := n.OpRow()
-	res, err := row.Meta(&ops.Call{Op: row, Args: n.Args})
+	res, err := row.Meta(&ops.Call{Op: row, Args: anyNumbers(n.Args)})
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (n *Node) SameWith(x, y *Node) bool {
 		}
 		return m
 	}).([]any)
-	res, err := row.Meta(&ops.Call{Op: row, Args: args})
+	res, err := row.Meta(&ops.Call{Op: row, Args: anyNumbers(args)})
 	return err == nil && sameMeta(metaOf(res), n.Meta)
 }
 
@@ -166,6 +166,9 @@ func (g *Graph) EliminateDead() int {
 // impure reports whether n has an effect besides its value.
 func (n *Node) impure() bool {
 	row := n.OpRow()
+	if n.Target == AssertScalar {
+		return true
+	}
 	if row != nil && row.Tags.Has(ops.TagDataDependent) { // shapes name what it gives
 		return true
 	}

@@ -96,6 +96,11 @@ func (c *checker) call(n *Node) error {
 		return c.apply(n)
 	case n.Flow != nil:
 		return c.flow(n)
+	case n.Op == ops.None && n.IsNumber():
+		if _, ok := numberForms[n.Target]; !ok {
+			return fmt.Errorf("computes nothing known: %s", n.Target)
+		}
+		return nil
 	case n.Op == ops.None:
 		return c.getitem(n)
 	}
@@ -103,7 +108,7 @@ func (c *checker) call(n *Node) error {
 	if len(n.Args) != len(row.Params()) {
 		return fmt.Errorf("%s has %d arguments, not %d", row.Name, len(n.Args), len(row.Params()))
 	}
-	res, err := row.Meta(&ops.Call{Op: row, Args: n.Args})
+	res, err := row.Meta(&ops.Call{Op: row, Args: anyNumbers(n.Args)})
 	if err != nil {
 		return err
 	}

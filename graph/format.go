@@ -21,6 +21,9 @@ func typeText(meta any) string {
 	case sym.Int:
 		return "Sym(" + m.String() + ")"
 	case ops.ScalarMeta:
+		if m.Expr != "" {
+			return "Sym(" + m.Expr + ")"
+		}
 		return "Scalar(" + m.DType.Short() + ")"
 	}
 	return ""
@@ -56,6 +59,8 @@ func argText(a ops.Arg) string {
 		return strconv.Itoa(a)
 	case float64:
 		return floatText(a)
+	case complex128:
+		return complexText(a)
 	case bool:
 		return boolText(a)
 	case []bool:
@@ -114,6 +119,21 @@ func floatText(f float64) string {
 		s += ".0"
 	}
 	return s
+}
+
+// complexText writes a complex number as FX does: (1+2j), and complex(0.0, 2.0) where repr would
+// lose a sign or read as a name.
+func complexText(z complex128) string {
+	re, im := real(z), imag(z)
+	if re == 0 || im == 0 || math.IsNaN(re-re) || math.IsNaN(im-im) {
+		return "complex(" + floatText(re) + ", " + floatText(im) + ")"
+	}
+	part := func(f float64) string { return strings.TrimSuffix(floatText(f), ".0") }
+	sign := "+"
+	if im < 0 {
+		sign = ""
+	}
+	return "(" + part(re) + sign + part(im) + "j)"
 }
 
 // infix are the operators that Dynamo records as functions of Python's
@@ -183,6 +203,9 @@ func callText(n *Node) string {
 	if sign, _, ok := infixOf(n); ok && !n.graph.Aten {
 		return operandText(pos[0], sign == "**") + " " + sign + " " + operandText(pos[1], false)
 	}
+	if n.Kind == CallMethod && !n.graph.Aten && (n.Op == ops.Real || n.Op == ops.Imag) {
+		return argText(pos[0]) + "." + rowMethod(n) // an attribute of a tensor in Python
+	}
 	if n.Kind == CallMethod && !n.graph.Aten {
 		return argText(pos[0]) + "." + rowMethod(n) + "(" + argsText(pos[1:], kw) + ")"
 	}
@@ -225,6 +248,9 @@ func wholeWord(text string) bool {
 func otherText(n *Node) string {
 	if name := n.higherOrder(); name != "" {
 		return "torch.ops.higher_order." + name + "(" + argsText(callArgs(n)) + ")"
+	}
+	if text, ok := numberText(n); ok {
+		return text
 	}
 	if n.Target == "getitem" {
 		return argText(n.Args[0]) + "[" + argText(n.Args[1]) + "]"

@@ -159,6 +159,10 @@ func (p *goPrinter) node(n *Node) {
 		p.apply(n)
 	case n.Flow != nil:
 		p.flow(n)
+	case n.Op == ops.None && n.Target == AssertScalar:
+		fmt.Fprintf(&p.sb, "\t%s\n", goNumber(n))
+	case n.Op == ops.None && n.IsNumber():
+		fmt.Fprintf(&p.sb, "\t%s := %s\n", p.left(n), goNumber(n))
 	case n.Op == ops.None: // getitem: its operator assigned it
 	case p.ungraded && n.NoGrad && n.IsTensor():
 		fmt.Fprintf(&p.sb, "\tvar %s *torch.Tensor\n\ttorch.NoGrad(func() { %s = %s })\n", p.left(n), p.left(n), p.call(n))
@@ -311,6 +315,8 @@ func goArg(a ops.Arg) string {
 		return "[]any{" + goArgs(a) + "}"
 	case float64:
 		return goFloat(a)
+	case complex128:
+		return "complex(" + goFloat(real(a)) + ", " + goFloat(imag(a)) + ")"
 	case string:
 		return fmt.Sprintf("%q", a)
 	case ops.DType:

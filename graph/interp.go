@@ -152,6 +152,8 @@ func (in *interp) call(n *Node) any {
 		return in.apply(n)
 	case n.Flow != nil:
 		return in.flow(n)
+	case n.Op == ops.None && n.IsNumber():
+		return n.EvalNumber(in.number)
 	case n.Op == ops.None:
 		from, i := n.Item()
 		return in.env[from].([]torch.Value)[i]
@@ -160,6 +162,9 @@ func (in *interp) call(n *Node) any {
 		v := in.env[n.Inputs()[0]].(*torch.Tensor).ItemInt()
 		BindSymbols(x, v, func(s *sym.Symbol, v int64) { in.syms[s] = v })
 		return v
+	}
+	if n.IsNumber() {
+		return in.env[n.Inputs()[0]].(*torch.Tensor).Item()
 	}
 	args := make([]ops.Arg, len(n.Args))
 	for i, a := range n.Args {
@@ -209,6 +214,20 @@ func (in *interp) arg(a ops.Arg) ops.Arg {
 		}
 	}
 	return a
+}
+
+// number is an argument of a function of numbers.
+func (in *interp) number(a ops.Arg) float64 {
+	switch a := a.(type) {
+	case *Node:
+		if v, ok := in.env[a].(float64); ok {
+			return v
+		}
+		return float64(in.env[a].(int))
+	case sym.Int:
+		return float64(in.size(a))
+	}
+	return ops.NumberOf(a)
 }
 
 func scalarArg(v any) ops.Arg {

@@ -238,17 +238,22 @@ func (p *parser) ret(s string) error {
 // assign reads one call and makes its node.
 func (p *parser) assign(name, typ, right string) error {
 	n := &Node{Name: name, Kind: CallFunction, Stack: p.stack}
+	if is, err := p.number(n, typ, right); is || err != nil {
+		return err
+	}
 	if err := p.call(n, right); err != nil {
 		return err
 	}
-	if n.Op == ops.Item && strings.HasPrefix(typ, "Sym(") {
+	if expr := numberType(typ); n.Op == ops.Item && strings.Contains(expr, "zuf") {
+		n.Meta = ops.ScalarMeta{DType: ops.Float64, Expr: expr}
+	} else if n.Op == ops.Item && strings.HasPrefix(typ, "Sym(") {
 		meta, err := p.typeOf(typ)
 		if err != nil {
 			return err
 		}
 		n.Meta = meta
 	} else if n.Op != ops.None {
-		res, err := n.OpRow().Meta(&ops.Call{Op: n.OpRow(), Args: n.Args})
+		res, err := n.OpRow().Meta(&ops.Call{Op: n.OpRow(), Args: anyNumbers(n.Args)})
 		if err != nil {
 			return err
 		}
@@ -274,6 +279,9 @@ func (p *parser) call(n *Node, s string) error {
 	open := strings.IndexByte(s, '(')
 	if left, sign, right := infixCut(s); sign != "" {
 		return p.infix(n, left, sign, right)
+	}
+	if self, name, ok := strings.Cut(s, "."); ok && open < 0 && p.vals[self] != nil && (name == "real" || name == "imag") {
+		return p.target(n, s, nil, nil)
 	}
 	if open < 0 {
 		return fmt.Errorf("no call: %q", s)
@@ -467,6 +475,9 @@ func (p *parser) word(w string) (ops.Arg, error) {
 	if f, err := strconv.ParseFloat(w, 64); err == nil {
 		return f, nil
 	}
+	if z, ok := parseComplex(w); ok {
+		return z, nil
+	}
 	if x, err := p.known(w); err == nil {
 		return x, nil
 	}
@@ -474,6 +485,21 @@ func (p *parser) word(w string) (ops.Arg, error) {
 		return p.word(strings.TrimSuffix(inner, ")"))
 	}
 	return nil, fmt.Errorf("unknown value %q", w)
+}
+
+// parseComplex reads (1+2j) or complex(0.0, 2.0).
+func parseComplex(w string) (complex128, bool) {
+	if parts, ok := strings.CutPrefix(w, "complex("); ok {
+		re, im, _ := strings.Cut(strings.TrimSuffix(parts, ")"), ", ")
+		x, err1 := strconv.ParseFloat(re, 64)
+		y, err2 := strconv.ParseFloat(im, 64)
+		return complex(x, y), err1 == nil && err2 == nil
+	}
+	if !strings.HasSuffix(w, "j)") {
+		return 0, false
+	}
+	z, err := strconv.ParseComplex(strings.TrimSuffix(w, "j)")+"i)", 128)
+	return z, err == nil
 }
 
 // listOf gives a list the type that its elements have.

@@ -85,7 +85,7 @@ func (g *Graph) line(n *Node, dead []*Node, pair int) string {
 		return "return (" + outputText(n.Args) + ")"
 	}
 	s := n.Name
-	if t := typeText(n.Meta); t != "" {
+	if t := typeText(n.Meta); t != "" && n.Target != AssertScalar {
 		s += ": \"" + t + "\""
 	}
 	s += " = " + callText(n)

@@ -125,7 +125,7 @@ func copyRows() []*Op {
 				if sym.Ne(numel(m.Shape), symOne) {
 					return nil, Errorf("a Tensor with %s elements cannot be converted to Scalar", numel(m.Shape))
 				}
-				return []Result{ScalarMeta{m.DType}}, nil
+				return []Result{ScalarMeta{DType: m.DType}}, nil
 			},
 		},
 		{

@@ -47,8 +47,12 @@ type Arg = any
 // scalar (sym.Int, or ScalarMeta for a number that comes out of data).
 type Result = any
 
-// ScalarMeta is a number read out of tensor data (item).
-type ScalarMeta struct{ DType DType }
+// ScalarMeta is a number read out of tensor data (item), or computed of such numbers. Expr is
+// its value in PyTorch's notation, "" where nothing is known of it.
+type ScalarMeta struct {
+	DType DType
+	Expr  string
+}
 
 // Call is an operator with its bound arguments, one for each schema parameter.
 type Call struct {

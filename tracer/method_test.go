@@ -69,7 +69,7 @@ var methodCalls = map[string]methodCall{
 	"Int64s":        {code: "x.To(torch.Int64).Int64s()", brk: "GB9014"},
 	"Ints":          {code: "x.To(torch.Int64).Ints()", brk: "GB9014"},
 	"Bools":         {code: "x.Gt(0).Bools()", brk: "GB9014"},
-	"Complex64s":    {code: "torch.Complex(y, y).Complex64s()", brk: "GB9004"},
+	"Complex64s":    {code: "torch.Complex(y, y).Complex64s()", brk: "GB9014"},
 	"Bool":          {code: "x.Sum().Gt(0).Bool()", brk: "GB0170"},
 	"TensorMeta":    {code: "x.TensorMeta() == nil", brk: "GB0156"},
 }

@@ -27,11 +27,12 @@ type parts struct {
 // part is the nodes of a graph up to an operator that reads data, nil behind the last one.
 type part struct {
 	nodes []*graph.Node
-	reads *graph.Node   // what ends it
+	reads *graph.Node   // what ends it: what reads data, or an operator that is called with numbers of data
 	taken []*graph.Node // of the results of that, where there are several
 	in    []*graph.Node // values from before it
 	out   []*graph.Node // values that are read behind it
 	knows []*sym.Symbol // numbers that were read before it
+	given []scale       // those with a fraction
 
 	mu    sync.Mutex
 	forms []*form
@@ -59,14 +60,58 @@ func compileParts(b Backend, r *Request) (run Runnable, err error, is bool) {
 	return p.run, nil, true
 }
 
+// scale is a number with a fraction that comes in a tensor without dimensions.
+type scale struct {
+	number *graph.Node
+	dtype  ops.DType
+}
+
 // readsData reports whether a node gives a number, or a tensor of a size, that data decides.
 func readsData(n *graph.Node) bool {
 	row := n.OpRow()
 	return row != nil && row.Tags.Has(ops.TagDataDependent)
 }
 
-// read is the symbol that such a node brings in.
+// ends reports whether a part ends with a node.
+func ends(n *graph.Node) bool { return readsData(n) || n.HasNumbers() && !scaled(n) && !n.IsNumber() }
+
+// scales are the operators that compute the same with a tensor without dimensions in place of a number.
+var scales = map[ops.ID]bool{
+	ops.Add: true, ops.Sub: true, ops.Mul: true, ops.Div: true,
+	ops.Lt: true, ops.Le: true, ops.Gt: true, ops.Ge: true, ops.Eq: true, ops.Ne: true,
+}
+
+// scaled reports whether numbers of data are nothing but one operand of a node, whose other one
+// is a tensor of their type.
+func scaled(n *graph.Node) bool {
+	if !scales[n.Op] {
+		return false
+	}
+	for i, a := range n.Args {
+		x, ok := a.(*graph.Node)
+		if ok && x.IsNumber() && i > 1 {
+			return false
+		}
+	}
+	d, ok := scaleType(n)
+	return ok && (d == ops.Float32 || d == ops.Float64)
+}
+
+// scaleType is the type of the tensor among two operands.
+func scaleType(n *graph.Node) (ops.DType, bool) {
+	for _, a := range n.Args[:2] {
+		if x, ok := a.(*graph.Node); ok && x.IsTensor() {
+			return x.TensorMeta().DType, true
+		}
+	}
+	return 0, false
+}
+
+// read is the symbol that such a node brings in, nil for none.
 func read(n *graph.Node) *sym.Symbol {
+	if !readsData(n) || n.IsNumber() {
+		return nil
+	}
 	x, number := n.Meta.(sym.Int)
 	if list, several := n.Meta.([]ops.Result); several {
 		x = list[0].(*ops.TensorMeta).Shape[0]
@@ -116,8 +161,12 @@ func cut(g *graph.Graph, known []*sym.Symbol) []*part {
 		switch {
 		case n.Kind != graph.CallFunction && n.Kind != graph.CallMethod:
 			at[n] = -1
-		case readsData(n):
-			known = append(known, read(n))
+		case n.IsNumber() && !readsData(n):
+			at[n] = -1
+		case ends(n):
+			if u := read(n); u != nil {
+				known = append(known, u)
+			}
 			last.reads, at[n] = n, -1
 			list = append(list, &part{knows: slices.Clone(known)})
 		case ofSeveral(n) != nil:
@@ -132,7 +181,11 @@ func cut(g *graph.Graph, known []*sym.Symbol) []*part {
 			last.nodes = append(last.nodes, n)
 		}
 	}
-	need := func(x *graph.Node, by int) {
+	need := func(n, x *graph.Node, by int) {
+		if x.IsNumber() {
+			list[by].scale(n, x)
+			return
+		}
 		from := at[x]
 		if from != by && !slices.Contains(list[by].in, x) {
 			list[by].in = append(list[by].in, x)
@@ -144,7 +197,7 @@ func cut(g *graph.Graph, known []*sym.Symbol) []*part {
 	for i, p := range list {
 		for _, n := range p.nodes {
 			for _, x := range n.Inputs() {
-				need(x, i)
+				need(n, x, i)
 			}
 		}
 		if p.reads != nil {
@@ -155,12 +208,20 @@ func cut(g *graph.Graph, known []*sym.Symbol) []*part {
 	return list
 }
 
-// ofSeveral is the node that reads data of which x is one of several results, nil for none.
+// scale has a number that n is given come in a tensor.
+func (q *part) scale(n, number *graph.Node) {
+	d, _ := scaleType(n)
+	if s := (scale{number, d}); !slices.Contains(q.given, s) {
+		q.given = append(q.given, s)
+	}
+}
+
+// ofSeveral is the node that ends a part of which x is one of several results, nil for none.
 func ofSeveral(x *graph.Node) *graph.Node {
 	if x.Kind != graph.CallFunction || x.Op != ops.None || x.Target != "getitem" {
 		return nil
 	}
-	if from, _ := x.Item(); readsData(from) {
+	if from, _ := x.Item(); ends(from) {
 		return from
 	}
 	return nil
@@ -200,18 +261,28 @@ func (p *parts) run(inputs []torch.Value) []torch.Value {
 		for k, x := range q.in {
 			in[k] = env[x]
 		}
+		for _, s := range q.given {
+			in = append(in, torch.Call(ops.ScalarTensor, []ops.Arg{number(s.number, env, numbers), s.dtype, nil, false})[0])
+		}
 		for k, v := range q.run(p, i, in, numbers) {
 			env[q.out[k]] = v
 		}
 		if q.reads != nil {
-			vs := dataOf(q.reads, env)
+			vs := dataOf(q.reads, env, numbers)
 			env[q.reads] = vs[0]
 			for _, x := range q.taken {
 				_, i := x.Item()
 				env[x] = vs[i]
 			}
-			numbers[read(q.reads)] = rowsOf(vs[0])
-			check(read(q.reads), numbers)
+			if u := read(q.reads); u != nil {
+				numbers[u] = rowsOf(vs[0])
+				check(u, numbers)
+			}
+		}
+	}
+	for n := g.First(); n != nil; n = n.Next() {
+		if n.Target == graph.AssertScalar {
+			number(n, env, numbers)
 		}
 	}
 	outs := g.Outputs()
@@ -224,21 +295,79 @@ func (p *parts) run(inputs []torch.Value) []torch.Value {
 	return vals
 }
 
-// dataOf runs a node that reads data.
-func dataOf(n *graph.Node, env map[*graph.Node]torch.Value) []torch.Value {
-	if n.Op == ops.Item {
-		return []torch.Value{env[n.Inputs()[0]].(*torch.Tensor).ItemInt()}
+// number is a number with a fraction, which is computed when it is first asked for.
+func number(n *graph.Node, env map[*graph.Node]torch.Value, numbers map[*sym.Symbol]int64) float64 {
+	if v, done := env[n]; done {
+		return v.(float64)
 	}
-	args := slices.Clone(n.Args)
-	for i, a := range args {
-		if x, ok := a.(*graph.Node); ok {
-			args[i] = env[x]
+	v := n.EvalNumber(func(a ops.Arg) float64 {
+		switch a := a.(type) {
+		case *graph.Node:
+			return number(a, env, numbers)
+		case sym.Int:
+			return float64(sizeOf(a, numbers))
 		}
+		return ops.NumberOf(a)
+	})
+	env[n] = v
+	return v
+}
+
+// sizeOf is a size of which all numbers are known.
+func sizeOf(x sym.Int, numbers map[*sym.Symbol]int64) int64 {
+	return x.Eval(func(s *sym.Symbol) int64 {
+		if v, fixed := s.Fixed(); fixed {
+			return v
+		}
+		return numbers[s]
+	})
+}
+
+// dataOf runs a node that reads data, or that is called with numbers of data.
+func dataOf(n *graph.Node, env map[*graph.Node]torch.Value, numbers map[*sym.Symbol]int64) []torch.Value {
+	if n.Op == ops.Item {
+		x := env[n.Inputs()[0]].(*torch.Tensor)
+		if n.IsNumber() {
+			return []torch.Value{x.Item()}
+		}
+		return []torch.Value{x.ItemInt()}
+	}
+	args := make([]ops.Arg, len(n.Args))
+	for i, a := range n.Args {
+		args[i] = known(a, env, numbers)
 	}
 	if n.NoGrad {
 		return torch.CallUntaped(n.Op, args)
 	}
 	return torch.Call(n.Op, args)
+}
+
+// known is an argument of a call whose numbers are all known.
+func known(a ops.Arg, env map[*graph.Node]torch.Value, numbers map[*sym.Symbol]int64) ops.Arg {
+	switch a := a.(type) {
+	case *graph.Node:
+		if a.IsNumber() {
+			return number(a, env, numbers)
+		}
+		return env[a]
+	case []ops.Value:
+		list := make([]ops.Value, len(a))
+		for i, x := range a {
+			if x != nil {
+				list[i] = env[x.(*graph.Node)].(*torch.Tensor)
+			}
+		}
+		return list
+	case sym.Int:
+		return sym.Const(sizeOf(a, numbers))
+	case []sym.Int:
+		list := make([]sym.Int, len(a))
+		for i, x := range a {
+			list[i] = sym.Const(sizeOf(x, numbers))
+		}
+		return list
+	}
+	return a
 }
 
 // rowsOf is the number that came out of data: itself, or the rows of a tensor.
@@ -357,11 +486,22 @@ func (q *part) graph(f *form, name string, in []torch.Value, numbers map[*sym.Sy
 		}
 		of[x] = g.Input(x.Name, x.Name, x.Source, m)
 	}
+	scales := map[scale]*graph.Node{}
+	for _, s := range q.given {
+		m := &ops.TensorMeta{DType: s.dtype, Device: ops.CPU, Shape: []sym.Int{}, Stride: []sym.Int{}, Offset: sym.C(0)}
+		scales[s] = g.Input(s.number.Name, s.number.Name, "", m)
+	}
 	for _, u := range q.knows {
 		g.Input(u.Name, u.Name, "", subst[u])
 	}
 	for _, n := range q.nodes {
-		c := n.CopyInto(g, func(x *graph.Node) *graph.Node { return of[x] })
+		c := n.CopyInto(g, func(x *graph.Node) *graph.Node {
+			if x.IsNumber() {
+				d, _ := scaleType(n)
+				return scales[scale{x, d}]
+			}
+			return of[x]
+		})
 		args := make([]ops.Arg, len(c.Args))
 		for i, a := range c.Args {
 			args[i] = substituted(a, subst)

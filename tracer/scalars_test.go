@@ -55,8 +55,21 @@ func g(x *torch.Tensor) (*torch.Tensor, int) {
 }
 var fast = torch.Compile(g, kw.Fullgraph(true))
 func f(x *torch.Tensor) *torch.Tensor { y, n := fast(x); return y.Sum().Add(x).Mul(n) }`, "gt sum item ones sum add mul", ""},
-	{"a tensor without a whole number", `
-func f(x *torch.Tensor) *torch.Tensor { return x.Mul(x.Sum().Item()) }`, "sum | mul", "operator item"},
+	{"a number with a fraction", `
+func f(x *torch.Tensor) *torch.Tensor { return x.Mul(x.Sum().Item()) }`, "sum item mul", ""},
+	{"a branch by a number with a fraction", `
+func f(x *torch.Tensor) *torch.Tensor {
+	s := x.Sum().Item()
+	if s/2 > 1.5 { return x.Sin() }
+	return x.Cos()
+}`, "sum item scalar_tensor | cos", "Could not guard on data-dependent expression FloatTrueDiv(zuf0, 2.0) > 1.5"},
+	{"a number with a fraction as a whole one", `
+func f(x *torch.Tensor) *torch.Tensor { return x.Mul(int(x.Sum().Item())) }`, "sum item scalar_tensor | mul", "expression zuf0"},
+	{"a function that asks for the number", `
+func f(x *torch.Tensor) *torch.Tensor { return x.Mul(math.Exp(x.Sum().Item())) }`, "sum item scalar_tensor | mul", "expression zuf0"},
+	{"a shape of a number with a fraction", `
+func f(x *torch.Tensor) *torch.Tensor { return torch.Arange(0, x.Abs().Sum().Item()).Sum().Add(x) }`,
+		"abs sum item scalar_tensor | sum add", "expression zuf0"},
 	{"a write after it", `
 func f(x *torch.Tensor) *torch.Tensor {
 	y := x.Mul(2)

@@ -218,6 +218,7 @@ const (
 	ReasonDType      Reason = "no template for this dtype"
 	ReasonArgs       Reason = "no lowering for these arguments"
 	ReasonScalar     Reason = "reads a number from tensor data"
+	ReasonComplex    Reason = "complex numbers: no code is generated for them"
 )
 
 // Program is a lowered graph.

@@ -141,6 +141,9 @@ func (l *lowering) call(n *graph.Node) error {
 	if row.Tags.Has(ops.TagRandom) {
 		return c.extern(ir.ReasonRandom)
 	}
+	if c.touchesComplex() {
+		return c.complex()
+	}
 	if row.Tags.Has(ops.TagView) {
 		return c.view()
 	}

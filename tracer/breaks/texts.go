@@ -253,7 +253,8 @@ var explained = []Cause{
 	{
 		Code: UnsupportedOperator, Type: "Operator without a graph form", Short: "operator that cannot be captured",
 		Fixability:  Supportable,
-		Explanation: "The operator runs eagerly but has no rule yet that puts it into a graph.",
+		Explanation: "The operator runs eagerly but has no rule that puts it into a graph: it gives a tensor another shape in place, " +
+			"or writes what the graph cannot follow; the reason is named.",
 	},
 	{
 		Code: OpaqueValue, Type: "Opaque value used in a compiled region", Short: "opaque value", Fixability: FixableByYou,

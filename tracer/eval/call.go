@@ -511,6 +511,9 @@ func (ns natives) pureCall(in *ssa.Call, name string) {
 		ns.option(in)
 		return
 	}
+	if floats(ns).function(in, name) {
+		return
+	}
 	for _, a := range in.Call.Args {
 		ns.constantDeep(a)
 	}

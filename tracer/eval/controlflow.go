@@ -70,7 +70,7 @@ func beginFlow(tr *Trace, in *ssa.Call, op, code string) *controlFlow {
 	if why, ok := tr.avoid[in]; ok {
 		c.refuse("%s", why)
 	}
-	if len(tr.scalars) > 0 {
+	if len(tr.scalars) > 0 || tr.floats > 0 {
 		c.refuse("it comes %s", scalars{tr}.since("after a number that is read out of a tensor"))
 	}
 	if tr.applying != nil {

@@ -124,6 +124,8 @@ func (fs *frames) Symbol(v ssa.Value) string {
 	n := fs.top().tracked[v]
 	switch {
 	case n == nil:
+	case n.Number != nil:
+		return n.Number.String()
 	case n.Size != nil:
 		return n.Size.String()
 	case n.Expr != nil && n.Src == nil:

@@ -184,25 +184,12 @@ func IsOperator(bindings map[string]torch.Binding, name string) bool {
 // some.
 func StartsGraph(bindings map[string]torch.Binding, fn *ssa.Function) bool {
 	b, ok := bindings[fn.String()]
-	return ok && !ops.Get(b.Op).Tags.Has(ops.TagDataDependent) && !MakesComplex(b.Op) || intrinsics[fn.String()].starts
+	return ok && !ops.Get(b.Op).Tags.Has(ops.TagDataDependent) || intrinsics[fn.String()].starts
 }
 
 // TakesData reports whether a call in f of a function that starts a graph takes what no
-// graph holds: a complex tensor, or a mask as a subscript, which selects a number of
-// elements that depends on data.
-func TakesData(f *host.Frame, c *ssa.Call) bool { return onComplex(f, c) || byMask(f, c) }
-
-func onComplex(f *host.Frame, c *ssa.Call) bool {
-	for _, a := range c.Call.Args {
-		if !isTensor(a.Type()) {
-			continue
-		}
-		if t := *(**torch.Tensor)(f.Addr(a)); t != nil && t.DType() == ops.Complex64 {
-			return true
-		}
-	}
-	return false
-}
+// graph holds: a mask as a subscript, which selects a number of elements that depends on data.
+func TakesData(f *host.Frame, c *ssa.Call) bool { return byMask(f, c) }
 
 func byMask(f *host.Frame, c *ssa.Call) bool {
 	if fn := c.Call.StaticCallee(); fn == nil || fn.String() != tensorMethod+"At" {

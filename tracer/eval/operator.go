@@ -84,9 +84,7 @@ func (tr *Trace) operator(in *ssa.Call, args []ssa.Value, b torch.Binding) {
 	}
 	tr.refuseInBackward(row)
 	tr.refuseStale(row, bound)
-	if MakesComplex(row.ID) || ops.TouchesComplex(bound) {
-		breakAt(breaks.UnsupportedOperator, "%s makes or takes %s tensors: graphs hold real ones", row.Name, ops.Complex64)
-	}
+	floats{tr}.refuse(row, bound)
 	kind := graph.CallMethod
 	if !b.Method || infixOp[b.Op] {
 		kind = graph.CallFunction
@@ -99,11 +97,6 @@ func (tr *Trace) operator(in *ssa.Call, args []ssa.Value, b torch.Binding) {
 	tr.made = append(tr.made, madeNode{node, in})
 	tr.mutateStatistics(node, row)
 	tr.results(in, args, build, node, row)
-}
-
-// MakesComplex reports whether an operator makes complex tensors of real ones.
-func MakesComplex(id ops.ID) bool {
-	return id == ops.Complex || id == ops.Polar || id == ops.ViewAsComplex
 }
 
 // refuseOperator breaks at a call that the operator's shape rule does not take:
@@ -359,6 +352,9 @@ func (as arguments) argument(t types.Type, p unsafe.Pointer, n *value.Tracked) o
 	if s, ok := t.Underlying().(*types.Slice); ok {
 		return as.listArgument(t, s.Elem(), p, n)
 	}
+	if isNumber(n) {
+		return n.Number.(*number).node
+	}
 	if n != nil && n.Size != nil {
 		return *n.Size
 	}
@@ -379,9 +375,18 @@ func (as arguments) argument(t types.Type, p unsafe.Pointer, n *value.Tracked) o
 		}
 		return sym.Const(v.I)
 	}
-	if b, ok := t.Underlying().(*types.Basic); ok && b.Info()&types.IsString != 0 {
-		as.specialize(n, t, p)
-		return *(*string)(p)
+	if b, ok := t.Underlying().(*types.Basic); ok {
+		switch {
+		case b.Info()&types.IsString != 0:
+			as.specialize(n, t, p)
+			return *(*string)(p)
+		case b.Kind() == types.Complex64:
+			as.specialize(n, t, p)
+			return complex128(*(*complex64)(p))
+		case b.Info()&types.IsComplex != 0:
+			as.specialize(n, t, p)
+			return *(*complex128)(p)
+		}
 	}
 	breakAt(breaks.ArgumentNotProxy, "a %s is passed to an operator", value.TypeName(t))
 	return nil

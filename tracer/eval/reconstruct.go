@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"unsafe"
 
+	"tcdbg/graph"
 	"tcdbg/ops/sym"
 	"tcdbg/torch"
 	"tcdbg/tracer/host"
@@ -29,6 +30,7 @@ type reconstructor struct {
 	mapped  []*replay.Map
 	errs    map[*value.FreshError]*replay.ErrorSpec
 	items   map[*sym.Symbol]replay.Item
+	numbers map[*graph.Node]int // of each, the output that holds it
 }
 
 func newReconstructor(tr *Trace) *reconstructor {
@@ -41,6 +43,8 @@ func newReconstructor(tr *Trace) *reconstructor {
 // of builds the reconstruction of the value of type t at p.
 func (rs *reconstructor) of(t types.Type, p unsafe.Pointer, n *value.Tracked) replay.Reconstruction {
 	switch {
+	case isNumber(n):
+		return rs.number(n)
 	case n != nil && n.Size != nil:
 		if v, ok := n.Size.IsConst(); ok {
 			return rs.constant(types.Typ[types.Int], unsafe.Pointer(&v))

@@ -36,8 +36,11 @@ func (sc scalars) capture(in *ssa.Call, args []ssa.Value, row *ops.Op) bool {
 	}
 	x := sc.tensorNode(args[0])
 	m := x.TensorMeta()
-	if k, known := sym.Product(m.Shape).IsConst(); !known || k != 1 || m.DType.IsFloat() || m.DType.IsComplex() || m.Device == ops.Meta {
+	if k, known := sym.Product(m.Shape).IsConst(); !known || k != 1 || m.DType.IsComplex() || m.Device == ops.Meta {
 		return false
+	}
+	if m.DType.IsFloat() {
+		return floats(sc).capture(in, x)
 	}
 	u := sc.Shapes.NewUnbacked()
 	n := sc.Graph.Append(&graph.Node{
@@ -99,7 +102,7 @@ func (sc scalars) captureShape(in *ssa.Call, args []ssa.Value, b torch.Binding) 
 func (sc scalars) rows(op ops.ID, args []ops.Arg, self *ops.TensorMeta) []ops.Result {
 	var inverse, counts bool
 	switch op {
-	case ops.Nonzero, ops.MaskedSelect:
+	case ops.Nonzero, ops.Argwhere, ops.MaskedSelect:
 	case ops.Unique, ops.UniqueConsecutive:
 		flags := args[len(args)-3:] // return_inverse, return_counts, dim
 		if flags[2] != nil {
@@ -115,8 +118,10 @@ func (sc scalars) rows(op ops.ID, args []ops.Arg, self *ops.TensorMeta) []ops.Re
 	tensor := func(d ops.DType, shape ...sym.Int) *ops.TensorMeta {
 		return &ops.TensorMeta{DType: d, Device: self.Device, Shape: shape, Stride: ops.ContiguousStrides(shape), Offset: sym.C(0)}
 	}
-	if op == ops.Nonzero {
-		return []ops.Result{tensor(ops.Int64, u, sym.C(len(self.Shape)))}
+	if op == ops.Nonzero || op == ops.Argwhere {
+		places := tensor(ops.Int64, u, sym.C(len(self.Shape)))
+		places.Stride = []sym.Int{sym.C(1), u} // coordinate by coordinate
+		return []ops.Result{places}
 	}
 	out := []ops.Result{tensor(self.DType, u)}
 	if inverse {
@@ -190,7 +195,7 @@ func (sc scalars) plain() bool {
 
 // refuseAfter breaks before what a graph cannot do once it has read a number.
 func (sc scalars) refuseAfter(what string) {
-	if len(sc.Trace.scalars) > 0 {
+	if len(sc.Trace.scalars) > 0 || sc.floats > 0 {
 		breakAt(breaks.UnsupportedOperator, "%s %s", what, sc.since("after a number is read out of a tensor"))
 	}
 }

@@ -26,6 +26,8 @@ func (tr *Trace) specialize(n *value.Tracked, t types.Type, p unsafe.Pointer) {
 	switch {
 	case n == nil:
 		return
+	case n.Number != nil:
+		panic(unguarded(n.Number.String()))
 	case n.Size != nil:
 		sym.Force(*n.Size)
 		return

@@ -131,6 +131,11 @@ func (tr *Trace) unOp(in *ssa.UnOp) {
 		breakAt(breaks.ChannelOperation, "%s", tr.codeOf(in))
 	}
 	n := tr.tracked(in.X)
+	if isNumber(n) && in.Op == token.SUB {
+		tr.exec()
+		tr.set(in, (floats{tr}).negated(n))
+		return
+	}
 	if e := tr.exprOf(in.X, n); n != nil && e != nil {
 		tr.exec()
 		tr.set(in, &value.Tracked{Expr: &value.Expr{Op: in.Op, Kind: value.KindOf(in.Type()), X: e}})
@@ -358,6 +363,8 @@ func (tr *Trace) convert(in *ssa.Convert) {
 	from, to := value.KindOf(in.X.Type()), value.KindOf(in.Type())
 	switch {
 	case n == nil:
+	case (floats{tr}).converted(in, n, to):
+		return
 	case n.Size != nil && to.Class == value.SignedInt && to.Bits == 64:
 		tr.exec()
 		tr.set(in, n)

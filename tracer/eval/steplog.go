@@ -83,6 +83,8 @@ func (tr *Trace) variable(v ssa.Value) string {
 		return "LazyVariableTracker(L['" + name + "'])"
 	case n == nil:
 		return "ConstantVariable(" + name + ")"
+	case n.Number != nil:
+		return "SymNodeVariable(" + n.Number.String() + ")"
 	case n.Size != nil:
 		return "SymNodeVariable(" + n.Size.String() + ")"
 	case n.Expr != nil:

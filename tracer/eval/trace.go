@@ -95,6 +95,8 @@ type capture struct {
 	operands map[numberKey]*graph.Node         // those that come in a tensor
 	made     []madeNode                        // calls of operators, in order
 	scalars  map[*sym.Symbol]*graph.Node       // numbers that are read out of tensors
+	floats   int                               // those with a fraction
+	checked  map[string]bool                   // what torch.Check says of those
 }
 
 // heap is what the trace knows of memory: objects that it has made, and entry memory that

@@ -103,6 +103,13 @@ type FromSize struct{ X sym.Int }
 
 func (r FromSize) write(m *run, dst unsafe.Pointer) { *(*int)(dst) = int(m.size(r.X)) }
 
+// FromNumber is the number that output I of the graph holds.
+type FromNumber struct{ I int }
+
+func (r FromNumber) write(m *run, dst unsafe.Pointer) {
+	*(*float64)(dst) = m.outs[r.I].(*torch.Tensor).Item()
+}
+
 // Output is output i of the graph.
 type Output struct{ I int }
 

@@ -168,6 +168,8 @@ func (w *writer) text(r Reconstruction) string {
 		return r.E.String()
 	case FromSize:
 		return r.X.String()
+	case FromNumber:
+		return fmt.Sprintf("graph_out[%d].Item()", r.I)
 	case Output:
 		return fmt.Sprintf("graph_out[%d]", r.I)
 	case Address:

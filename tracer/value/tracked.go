@@ -17,6 +17,8 @@ type Tracked struct {
 	Loc  *Source // pointers: where they point, when that existed on entry
 	Expr *Expr   // numbers and bools
 	Size *sym.Int
+	// Number is a number with a fraction that comes out of data.
+	Number Number
 	// Base and off say where a slice's elements were on entry: element k is
 	// base[off+k].
 	Base *Source
@@ -28,6 +30,12 @@ type Tracked struct {
 	Parts []*Tracked
 	// Err is an error that the trace has made: every run makes one of its own.
 	Err *FreshError
+}
+
+// Number is a number that a graph computes.
+type Number interface {
+	// String is its value in PyTorch's notation.
+	String() string
 }
 
 // Track describes a value that is at s and was not looked at yet.

@@ -146,6 +146,8 @@ func (m *module) arg(a ops.Arg) string {
 		return m.list(len(a), func(i int) ops.Arg { return a[i] })
 	case float64:
 		return pythonFloat(a)
+	case complex128:
+		return fmt.Sprintf("complex(%s, %s)", pythonFloat(real(a)), pythonFloat(imag(a)))
 	case []float64:
 		return m.list(len(a), func(i int) ops.Arg { return a[i] })
 	case bool:

@@ -14,11 +14,11 @@ import (
 
 // Compiled runs each call as a graph of one node through a compiler backend.
 // Calls that no graph can hold, because data decides the shape of their
-// result, because it is a number, because numbers are complex or because a
-// tensor gets another shape in place, run eagerly: the tracer breaks there.
+// result, because it is a number or because a tensor gets another shape in place, run eagerly:
+// the tracer breaks there.
 func Compiled(b tracer.Backend) Backend {
 	return Backend{Name: b.Name(), Call: func(op *ops.Op, args []ops.Arg) []torch.Value {
-		if op.ID == ops.Item || ops.TouchesComplex(args) || makesComplex(op) || ops.Reshapes(op) {
+		if op.ID == ops.Item || ops.Reshapes(op) {
 			return torch.Call(op.ID, args)
 		}
 		g := &oneCall{g: graph.New("oracle", &sym.Env{}), nodes: map[*torch.Tensor]*graph.Node{}}
@@ -39,11 +39,6 @@ func Compiled(b tracer.Backend) Backend {
 		}
 		return run(g.inputs)
 	}}
-}
-
-// makesComplex reports whether an operator makes complex numbers of real ones.
-func makesComplex(op *ops.Op) bool {
-	return op.ID == ops.Complex || op.ID == ops.Polar || op.ID == ops.ViewAsComplex
 }
 
 // oneCall is a graph under construction: its tensors become placeholders.
