@@ -59,6 +59,7 @@ type Trace struct {
 	record *stepRecord       // nil: not asked for
 	apart  []ssa.Instruction // an operator that reads what a gradient is asked for by
 	passes passes            // backward passes that are in the graph
+	later  []loggedCall      // calls that are made when the graph has run
 }
 
 // frames are the frames of the scratch thread, where they are in the program, and what
@@ -84,6 +85,7 @@ type capture struct {
 	Symbols    guard.Origins
 	dynamic    map[string]map[int]bool // see Start
 	allDynamic bool
+	rules      Rules
 	Demands    guard.Demands
 
 	Graph    *graph.Graph
@@ -387,6 +389,9 @@ func (c *capture) isDynamic(s *value.Source, t *torch.Tensor, d int) bool {
 	case torch.DimDynamic, torch.DimMaybe:
 		return true
 	case torch.DimStatic:
+		return false
+	}
+	if c.rules.StaticParameters && t.RequiresGrad() && t.IsLeaf() && !value.Openable(s) {
 		return false
 	}
 	return c.allDynamic || c.dynamic[s.Name][d]
