@@ -39,6 +39,9 @@ func (c *Compiled) compile(
 	tr, rec, entry := c.trace(th, fc, frames, &id)
 	entry.ID = id
 	rec.traced(c, tr, entry)
+	if text := tr.StrictViolated(entry.Break); text != "" {
+		panic(rec.violated(tr, entry, text))
+	}
 	if entry.Break != nil && c.opts.fullgraph {
 		panic(rec.fullgraph(c, tr, entry))
 	}

@@ -96,6 +96,8 @@ type capture struct {
 	NumberOf map[*graph.Node]replay.GraphInput // inputs that are numbers
 	operands map[numberKey]*graph.Node         // those that come in a tensor
 	made     []madeNode                        // calls of operators, in order
+	named    map[string]sym.Int                // unbacked sizes that have a name
+	strict   []*sym.Symbol                     // those that must not become constants
 	scalars  map[*sym.Symbol]*graph.Node       // numbers that are read out of tensors
 }
 
@@ -369,7 +371,7 @@ func (c *capture) inputMeta(s *value.Source, t *torch.Tensor) *ops.TensorMeta {
 	for i := range shape {
 		switch {
 		case t.DimMark(i) == torch.DimUnbacked && t.DimOf(i) == nil:
-			m.Shape[i] = c.unbackedSize(s, i, shape[i])
+			m.Shape[i] = c.unbackedSize(s, i, shape[i], t.UnbackedOf(i))
 		case shape[i] >= 2 && c.isDynamic(s, t, i):
 			m.Shape[i] = c.symbolFor(s, i, shape[i], t.DimOf(i))
 			c.Demands.Add(s, t, i, m.Shape[i])

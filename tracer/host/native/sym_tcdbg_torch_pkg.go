@@ -593,6 +593,7 @@ func pkg_tcdbg_torch() *rt.Pkg {
 			"Storage":         reflect.TypeFor[p_tcdbg_torch.Storage](),
 			"Tensor":          reflect.TypeFor[p_tcdbg_torch.Tensor](),
 			"Traffic":         reflect.TypeFor[p_tcdbg_torch.Traffic](),
+			"Unbacked":        reflect.TypeFor[p_tcdbg_torch.Unbacked](),
 			"VariadicKind":    reflect.TypeFor[p_tcdbg_torch.VariadicKind](),
 		},
 	}
