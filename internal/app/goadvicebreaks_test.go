@@ -749,6 +749,96 @@ func main() {
 }`,
 	},
 	{
+		name: "rows that are captured: nonzero", code: breaks.DynamicShapeOperator,
+		advice: "With the setting CaptureDynamicOutputShapeOps (compiler.Configure) the graph holds the call",
+		before: `
+func f(x *torch.Tensor) *torch.Tensor { return x.Nonzero().Mul(2) }
+func main() {
+	fmt.Println(torch.Compile(f)(torch.Arange(3)))
+}`,
+		after: `
+func f(x *torch.Tensor) *torch.Tensor { return x.Nonzero().Mul(2) }
+func main() {
+	compiler.Configure(func(s *compiler.Settings) { s.CaptureDynamicOutputShapeOps = true })
+	fmt.Println(torch.Compile(f)(torch.Arange(3)))
+}`,
+	},
+	{
+		name: "rows that are captured: masked_select", code: breaks.DynamicShapeOperator,
+		advice: "With the setting CaptureDynamicOutputShapeOps (compiler.Configure) the graph holds the call",
+		before: `
+func f(x *torch.Tensor) *torch.Tensor { return x.MaskedSelect(x.Gt(1)).Mul(2) }
+func main() {
+	fmt.Println(torch.Compile(f)(torch.Arange(4)))
+}`,
+		after: `
+func f(x *torch.Tensor) *torch.Tensor { return x.MaskedSelect(x.Gt(1)).Mul(2) }
+func main() {
+	compiler.Configure(func(s *compiler.Settings) { s.CaptureDynamicOutputShapeOps = true })
+	fmt.Println(torch.Compile(f)(torch.Arange(4)))
+}`,
+	},
+	{
+		name: "rows that are captured: unique", code: breaks.DynamicShapeOperator,
+		advice: "With the setting CaptureDynamicOutputShapeOps (compiler.Configure) the graph holds the call",
+		before: `
+func f(x *torch.Tensor) *torch.Tensor { return x.Mul(2).Unique()[0].Add(1) }
+func main() {
+	fmt.Println(torch.Compile(f)(torch.NewTensor([]int{3, 1, 3})))
+}`,
+		after: `
+func f(x *torch.Tensor) *torch.Tensor { return x.Mul(2).Unique()[0].Add(1) }
+func main() {
+	compiler.Configure(func(s *compiler.Settings) { s.CaptureDynamicOutputShapeOps = true })
+	fmt.Println(torch.Compile(f)(torch.NewTensor([]int{3, 1, 3})))
+}`,
+	},
+	{
+		name: "rows that are captured: unique_consecutive", code: breaks.DynamicShapeOperator,
+		advice: "With the setting CaptureDynamicOutputShapeOps (compiler.Configure) the graph holds the call",
+		before: `
+func f(x *torch.Tensor) *torch.Tensor { return x.Mul(2).UniqueConsecutive()[0] }
+func main() {
+	fmt.Println(torch.Compile(f)(torch.NewTensor([]int{3, 3, 1})))
+}`,
+		after: `
+func f(x *torch.Tensor) *torch.Tensor { return x.Mul(2).UniqueConsecutive()[0] }
+func main() {
+	compiler.Configure(func(s *compiler.Settings) { s.CaptureDynamicOutputShapeOps = true })
+	fmt.Println(torch.Compile(f)(torch.NewTensor([]int{3, 3, 1})))
+}`,
+	},
+	{
+		name: "a number that is captured", code: breaks.TensorItem,
+		advice: "with the setting CaptureScalarOutputs (compiler.Configure) the graph holds a whole number",
+		before: `
+func f(x *torch.Tensor) *torch.Tensor { return x.Mul(x.Sum().ItemInt()) }
+func main() {
+	fmt.Println(torch.Compile(f)(torch.NewTensor([]int{3, 3, 1})))
+}`,
+		after: `
+func f(x *torch.Tensor) *torch.Tensor { return x.Mul(x.Sum().ItemInt()) }
+func main() {
+	compiler.Configure(func(s *compiler.Settings) { s.CaptureScalarOutputs = true })
+	fmt.Println(torch.Compile(f)(torch.NewTensor([]int{3, 3, 1})))
+}`,
+	},
+	{
+		name: "a print that waits", code: breaks.BuiltinPrint,
+		advice: "among the setting ReorderableLoggingFunctions (compiler.Configure) prints when the graph has run",
+		before: `
+func f(x *torch.Tensor) *torch.Tensor { y := x.Mul(2); fmt.Println("here"); return y.Add(1) }
+func main() {
+	fmt.Println(torch.Compile(f)(torch.Ones(2)))
+}`,
+		after: `
+func f(x *torch.Tensor) *torch.Tensor { y := x.Mul(2); fmt.Println("here"); return y.Add(1) }
+func main() {
+	compiler.Configure(func(s *compiler.Settings) { s.ReorderableLoggingFunctions = []any{fmt.Println} })
+	fmt.Println(torch.Compile(f)(torch.Ones(2)))
+}`,
+	},
+	{
 		name: "NonzeroStatic", code: breaks.DynamicShapeOperator,
 		advice: "or NonzeroStatic where a bound on their number is known and what fills it up is masked",
 		before: `
