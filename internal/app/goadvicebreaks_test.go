@@ -127,7 +127,7 @@ func f(x *torch.Tensor) *torch.Tensor {
 func main() { fmt.Println(torch.Compile(f)(torch.Ones(3, 2))) }`,
 	},
 	{
-		name: "item", code: breaks.TensorItem, advice: "Keep the value as a 0-dimensional tensor.",
+		name: "item", code: breaks.TensorItem, advice: "Keep the value as a 0-dimensional tensor",
 		before: `
 func f(x *torch.Tensor) *torch.Tensor { return x.Mul(x.Sum().Item()) }
 func main() { fmt.Println(torch.Compile(f)(torch.Ones(3))) }`,
@@ -136,7 +136,7 @@ func f(x *torch.Tensor) *torch.Tensor { return x.Mul(x.Sum()) }
 func main() { fmt.Println(torch.Compile(f)(torch.Ones(3))) }`,
 	},
 	{
-		name: "print", code: breaks.BuiltinPrint, advice: "Move printing out of the compiled function or behind a constant debug flag.",
+		name: "print", code: breaks.BuiltinPrint, advice: "Move printing out of the compiled function or behind a constant debug flag",
 		before: `
 func f(x *torch.Tensor) *torch.Tensor {
 	y := x.Sin()
@@ -157,7 +157,7 @@ func main() {
 	},
 	{
 		name: "print for debugging", code: breaks.BuiltinPrint,
-		advice: "Move printing out of the compiled function or behind a constant debug flag.",
+		advice: "Move printing out of the compiled function or behind a constant debug flag",
 		before: `
 func f(x *torch.Tensor) *torch.Tensor {
 	y := x.Sin()
