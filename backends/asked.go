@@ -32,9 +32,9 @@ func (e *engine) ofWidth(bits int) (*engine, error) {
 	w := kept.(*widthEngine)
 	w.once.Do(func() {
 		w.e = &engine{set: e.set, cpu: e.cpu, lanes: lanes}
-		if w.e.err = w.e.start(); w.e.err != nil {
-			w.e.cc = nil
-			e.set.warnOnce("%s: graphs with vectors of %d bits run in the interpreter, which is slower", firstLines(w.e.err.Error(), 5), bits)
+		if err := w.e.start(); err != nil {
+			w.e.cc, w.e.err = nil, err
+			e.set.warnOnce("%s: graphs with vectors of %d bits run in the interpreter, which is slower", firstLines(err.Error(), 5), bits)
 		}
 	})
 	return w.e, nil

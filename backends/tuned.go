@@ -43,7 +43,10 @@ func (e *engine) autotuned(g *graph.Graph, r *tracer.Request, opt inductor.Optio
 		record.Graph, record.Cached = g.Name, true
 		return c, record
 	}
-	t := &tuning{engine: e, graph: g, request: r, opt: opt, descent: asked.CoordinateDescent, only: onlyFor(asked), began: time.Now(), said: time.Now()}
+	t := &tuning{
+		engine: e, graph: g, request: r, opt: opt, descent: asked.CoordinateDescent, only: onlyFor(asked),
+		began: time.Now(), said: time.Now(),
+	}
 	defer torch.RandomState()()
 	c, record, err := t.search()
 	t.drop()

@@ -247,7 +247,8 @@ func (c *compiler) layout() (int, error) {
 	if c.opt.NoLayout || c.opt.Tuned.Layout == tune.LayoutPlanes {
 		return 0, nil
 	}
-	c.regions = layout.Blocks(c.ir, layout.Options{Lanes: c.opt.Machine.Lanes, All: c.opt.AllBlocked || c.opt.Tuned.Layout == tune.LayoutBlocks})
+	all := c.opt.AllBlocked || c.opt.Tuned.Layout == tune.LayoutBlocks
+	c.regions = layout.Blocks(c.ir, layout.Options{Lanes: c.opt.Machine.Lanes, All: all})
 	for _, r := range c.regions {
 		if r.Chosen {
 			n++

@@ -51,8 +51,8 @@ func (t *Tensor) SetUnbacked(u Unbacked, dims ...int) {
 	}
 }
 
-// UnbackedOf is what else was said of dimension d, nil for nothing.
-func (t *Tensor) UnbackedOf(d int) *Unbacked { return t.unbacked[d] }
+// UnbackedOf is what else was said of dimension d of t, nil for nothing. It is for the compiler.
+func UnbackedOf(t *Tensor, d int) *Unbacked { return t.unbacked[d] }
 
 // DimMark returns what was said about dimension d.
 func (t *Tensor) DimMark(d int) DimMark {

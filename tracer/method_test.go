@@ -45,7 +45,6 @@ var methodCalls = map[string]methodCall{
 	"ViewRefused":   {code: "x.ViewRefused()", brk: "GB0156"},
 	"SetDynamic":    {code: "y.SetDynamic(torch.DimStatic, 1); r = 1", brk: "GB0156"},
 	"SetUnbacked":   {code: "y.SetUnbacked(torch.Unbacked{}, 1); r = 1", brk: "GB0156"},
-	"UnbackedOf":    {code: "x.UnbackedOf(0) == nil", brk: "GB0156"},
 	"DimMark":       {code: "x.DimMark(0)", brk: "GB0156"},
 	"SetDims":       {code: "y.SetDims(nil); r = 1", brk: "GB0156"},
 	"DimOf":         {code: "x.DimOf(0) == nil", brk: "GB0156"},

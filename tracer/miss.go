@@ -146,7 +146,9 @@ func (c *Compiled) learnDynamic(th *host.Thread, fc *frameCache, frames []*host.
 			}
 		}
 		for _, was := range s.Numbers {
-			if p := a.At(was.Src); p != nil && !value.KindOf(was.Src.Type).Load(p).Same(was.Val) && (s.Opens(was.Src) || unspec && value.KindOf(was.Src.Type).Class == value.SignedInt) {
+			kind := value.KindOf(was.Src.Type)
+			opens := s.Opens(was.Src) || unspec && kind.Class == value.SignedInt
+			if p := a.At(was.Src); p != nil && opens && !kind.Load(p).Same(was.Val) {
 				markDim(fc.dynamic, was.Src.Name, guard.AnyDim)
 			}
 		}

@@ -40,7 +40,9 @@ func functionName(in *host.Interp, f any) string {
 	at.Elem().Set(word)
 	if cl := in.ClosureOf(unsafe.Pointer(at.Pointer())); cl != nil {
 		if name, bound := strings.CutSuffix(cl.Fn.String(), "$bound"); bound {
-			panic(&torch.Error{Op: "compiler.Configure", Msg: fmt.Sprintf("%s is given with its receiver; a logging function is given as the method expression alone, such as (*log.Logger).Println", name)})
+			panic(&torch.Error{Op: "compiler.Configure", Msg: fmt.Sprintf(
+				"%s is given with its receiver; a logging function is given as the method expression alone, such as "+
+					"(*log.Logger).Println", name)})
 		}
 		return strings.TrimSuffix(cl.Fn.String(), "$thunk")
 	}

@@ -100,11 +100,16 @@ func run() { g := torch.Compile(f); g(torch.Zeros(1)); fmt.Println(g(torch.Zeros
 	},
 	{"ints of a module are constants", "", fieldsChange, []string{"settings\n6 8 10 12 \n"}, "mul | mul | mul | mul", 0},
 	{
-		"ints of a module are symbols", "s.AllowUnspecIntOnNNModule = true", fieldsChange, []string{"settings\n6 8 10 12 \n"}, "mul | mul", 0,
+		"ints of a module are symbols", "s.AllowUnspecIntOnNNModule = true", fieldsChange,
+		[]string{"settings\n6 8 10 12 \n"}, "mul | mul", 0,
 	},
-	{"sizes of parameters are constants", "", widths, []string{"settings\n2 3 4 5 \n"}, "add sum | add sum | add sum | add sum", 0},
 	{
-		"sizes of parameters vary", "s.ForceParameterStaticShapes = false", widths, []string{"settings\n2 3 4 5 \n"}, "add sum | add sum", 0,
+		"sizes of parameters are constants", "", widths, []string{"settings\n2 3 4 5 \n"},
+		"add sum | add sum | add sum | add sum", 0,
+	},
+	{
+		"sizes of parameters vary", "s.ForceParameterStaticShapes = false", widths,
+		[]string{"settings\n2 3 4 5 \n"}, "add sum | add sum", 0,
 	},
 	{
 		"a mark that the code makes a constant", "s.AllowIgnoreMarkDynamic = true", `
@@ -141,7 +146,8 @@ func run() {
 	defer func() { fmt.Println(recover()) }()
 	torch.Compile(f, kw.Fullgraph(true))(torch.Ones(1))
 }`, []string{
-			"fullgraph=true: Failed to trace builtin operator", "in run", "in f", "in g", "the graph that was captured:", "mul.sin()", "2 guards\n",
+			"fullgraph=true: Failed to trace builtin operator", "in run", "in f", "in g", "the graph that was captured:",
+			"mul.sin()", "2 guards\n",
 		}, "", 1,
 	},
 	{
@@ -153,7 +159,8 @@ func run() {
 	torch.Compile(f, kw.Backend(torch.BackendFunc(no)))(torch.Ones(1))
 }`, []string{
 			"backend says no", "the program's stack, the innermost call last:", "in main", "in run",
-			"torch.Compile(f, kw.Backend(torch.BackendFunc(no)))(torch.Ones(1))", "in f", "the graph that was captured:", "l_x_.sin()", "2 guards\n",
+			"torch.Compile(f, kw.Backend(torch.BackendFunc(no)))(torch.Ones(1))", "in f", "the graph that was captured:",
+			"l_x_.sin()", "2 guards\n",
 		}, "sin", 0,
 	},
 }
@@ -168,7 +175,12 @@ func run() { g := torch.Compile(f); for n := range 4 { fmt.Print(g(torch.Ones(1)
 	fieldsChange = `
 type net struct { n int }
 func f(m *net, x *torch.Tensor) *torch.Tensor { return x.Mul(m.n) }
-func run() { g := torch.Compile(f); m := &net{}; for n := range 4 { m.n = n*2+6; fmt.Print(g(m, torch.Ones(1)).Item(), " ") }; fmt.Println() }`
+func run() {
+	g := torch.Compile(f)
+	m := &net{}
+	for n := range 4 { m.n = n*2+6; fmt.Print(g(m, torch.Ones(1)).Item(), " ") }
+	fmt.Println()
+}`
 	widths = `
 type net struct { w *torch.Tensor }
 func f(m *net) *torch.Tensor { return m.w.Add(0).Sum() }
@@ -199,7 +211,8 @@ func main() {
 				rest = after
 			}
 			if got := o.ops(); got != c.ops || len(o.breaks()) != c.breaks || o.exit.Code != 0 {
-				t.Errorf("graphs %q with %d breaks, want %q with %d; exit %d\n%s", got, len(o.breaks()), c.ops, c.breaks, o.exit.Code, o.stderr)
+				t.Errorf("graphs %q with %d breaks, want %q with %d; exit %d\n%s", got, len(o.breaks()), c.ops, c.breaks, o.exit.Code,
+					o.stderr)
 			}
 		})
 	}

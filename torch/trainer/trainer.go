@@ -152,7 +152,8 @@ func (t *Trainer) spared() []bool {
 	for _, p := range nn.NamedParameters(t.model) {
 		name := strings.ToLower(p.Name)
 		at := max(strings.LastIndexByte(p.Name, '.'), 0)
-		spared := norms[p.Name[:at]] || strings.Contains(name, "bias") || strings.Contains(name, "layernorm") || strings.Contains(name, "rmsnorm")
+		spared := norms[p.Name[:at]] || strings.Contains(name, "bias") || strings.Contains(name, "layernorm") ||
+			strings.Contains(name, "rmsnorm")
 		for part := range strings.SplitSeq(name, ".") {
 			spared = spared || part == "norm" || strings.HasSuffix(part, "_norm")
 		}

@@ -28,7 +28,7 @@ func (tr *Trace) call(in *ssa.Call) {
 	}
 	tr.guardCallee(&in.Call)
 	f := tr.th.Top()
-	if tr.logs(in) {
+	if logsLater(tr, in) {
 		return
 	}
 	if fn, free := f.Callee(&in.Call); fn != nil {

@@ -113,7 +113,8 @@ func newFrames(env *Env, in *host.Interp, region []*host.Frame) *frames {
 
 func newCapture(fs *frames, gs *guard.Set, entry *guard.Addresses, s Start) *capture {
 	c := &capture{
-		frames: fs, guards: gs, Entry: entry, Shapes: &sym.Env{}, Symbols: guard.Origins{}, dynamic: s.Dynamic, allDynamic: s.AllDynamic, rules: s.Rules,
+		frames: fs, guards: gs, Entry: entry, Shapes: &sym.Env{}, Symbols: guard.Origins{}, dynamic: s.Dynamic, allDynamic: s.AllDynamic,
+		rules: s.Rules,
 		Nodes: map[*torch.Tensor]*graph.Node{}, inputOf: map[*torch.Tensor]*input{},
 	}
 	c.Graph = graph.New("graph", c.Shapes)

@@ -184,7 +184,8 @@ func (c *capture) sameUnbacked(x sym.Int, s *value.Source, dim, size int) sym.In
 // asksSize is a question whether a size is a certain number.
 var asksSize = regexp.MustCompile(`^Eq\((u\d+), (\d+)\)`)
 
-// StrictViolated says, in PyTorch's words, that a break would make a size a constant that is marked strictly; "" where none would.
+// StrictViolated says, in PyTorch's words, that a break would make a size a constant that is marked strictly; "" where
+// none would.
 func (c *capture) StrictViolated(b *replay.Break) string {
 	if b == nil || b.Code != breaks.DataDependentBranching {
 		return ""
@@ -193,7 +194,8 @@ func (c *capture) StrictViolated(b *replay.Break) string {
 	for _, u := range c.strict {
 		if asked != nil && asked[1] == u.Name {
 			return fmt.Sprintf("Constraints violated (%s)! For more information, run with TORCH_LOGS=\"+dynamic\".\n"+
-				"  - You marked %s as unbacked and strict but your code specialized it to be a constant (%s).", u.Source, u.Source, asked[2])
+				"  - You marked %s as unbacked and strict but your code specialized it to be a constant (%s).",
+				u.Source, u.Source, asked[2])
 		}
 	}
 	return ""

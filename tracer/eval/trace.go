@@ -371,7 +371,7 @@ func (c *capture) inputMeta(s *value.Source, t *torch.Tensor) *ops.TensorMeta {
 	for i := range shape {
 		switch {
 		case t.DimMark(i) == torch.DimUnbacked && t.DimOf(i) == nil:
-			m.Shape[i] = c.unbackedSize(s, i, shape[i], t.UnbackedOf(i))
+			m.Shape[i] = c.unbackedSize(s, i, shape[i], torch.UnbackedOf(t, i))
 		case shape[i] >= 2 && c.isDynamic(s, t, i):
 			m.Shape[i] = c.symbolFor(s, i, shape[i], t.DimOf(i))
 			c.Demands.Add(s, t, i, m.Shape[i])

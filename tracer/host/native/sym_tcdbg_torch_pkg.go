@@ -534,6 +534,7 @@ func pkg_tcdbg_torch() *rt.Pkg {
 			"TriuIndices":                 p_tcdbg_torch.TriuIndices,
 			"TrueDivide":                  p_tcdbg_torch.TrueDivide,
 			"Trunc":                       p_tcdbg_torch.Trunc,
+			"UnbackedOf":                  p_tcdbg_torch.UnbackedOf,
 			"Unbind":                      p_tcdbg_torch.Unbind,
 			"Unflatten":                   p_tcdbg_torch.Unflatten,
 			"Unfold":                      p_tcdbg_torch.Unfold,
