@@ -69,6 +69,7 @@ var layers = []layer{
 	{1, "torch/optim/...", sourceMay},
 	{1, "torch/models/...", sourceMay},
 	{1, "torch/data/...", sourceMay},
+	{1, "torch/trainer", sourceMay},
 	{1, "explain/numerics", "logs logs/printable"},
 	{1, "explain", "logs/... tracer/breaks explain/numerics"},
 	{1, "explain/advice", "tracer/breaks"},
@@ -126,7 +127,7 @@ const sourceMay = "torch torch/kw torch/compiler torch/nn/... torch/autograd tor
 // sourcePackages are interpreted by the host; no engine package may import
 // them, or there would be two nn.Linear types.
 var sourcePackages = []string{
-	"torch/nn", "torch/autograd", "torch/optim", "torch/models", "torch/data", "torch/jit", "torch/fx", "torch/utils",
+	"torch/nn", "torch/autograd", "torch/optim", "torch/models", "torch/data", "torch/jit", "torch/fx", "torch/utils", "torch/trainer",
 }
 
 // thirdParty says where a module may be imported.

@@ -29,6 +29,8 @@ type Request struct {
 	// Keep tells which operators the compiler takes as they are although they
 	// have a decomposition.
 	Keep func(ops.ID) bool
+	// NoPatterns leaves out rewrites of operators that stand together in a certain way.
+	NoPatterns bool
 	// MemoryBudget is the part, 0 to 1, that values saved for the backward graph may take of the
 	// memory that the fastest choice takes; nil: 1.
 	MemoryBudget *float64
@@ -99,7 +101,7 @@ func wantsGrad(example []torch.Value) bool {
 // fresh go to the program: each needs memory of its own.
 func (r *Request) compilePure(p Part, fresh []int) (Runnable, error) {
 	g := p.Graph
-	if err := pass.Run(r.runner("aot "+p.Stage), pure, &pureGraph{g, r.Keep}); err != nil {
+	if err := pass.Run(r.runner("aot "+p.Stage), pure, &pureGraph{g, r.Keep, r.NoPatterns}); err != nil {
 		return nil, err
 	}
 	if r.Log != nil {

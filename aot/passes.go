@@ -134,7 +134,8 @@ func codeOf(g, before *graph.Graph) string {
 // pureGraph is a graph without mutation on its way to the compiler.
 type pureGraph struct {
 	*graph.Graph
-	keep func(ops.ID) bool
+	keep  func(ops.ID) bool
+	plain bool // no rewrites by patterns
 }
 
 // wanted tells which calls are decomposed: all that can be and that the compiler does
@@ -149,10 +150,10 @@ var pure = pass.NewTable("aot pure",
 		func(g *pureGraph) int { return cse(g.Graph) },
 		pass.Need{Pass: "decompose", Why: "equal parts of different operators show when both are core operators"}),
 	rewrite("scatter_into_sum", "add what is scattered into zeros straight into the sum that it becomes part of",
-		func(g *pureGraph) int { return scatterIntoSum(g.Graph) },
+		pattern(scatterIntoSum),
 		pass.Need{Pass: "decompose", Why: "the gradient of an embedding is such a scatter only then"}),
 	rewrite("sum_slices", "make sums of neighbouring slices of two tensors one sum",
-		func(g *pureGraph) int { return sumSlices(g.Graph) },
+		pattern(sumSlices),
 		pass.Need{Pass: "decompose", Why: "the gradient of a concatenation is slices only then"},
 		pass.Need{Pass: "cse", Why: "a slice that is taken twice has one reader only then"}),
 	rewrite("draw_like", "have a draw take its form from a tensor that is there",
@@ -166,6 +167,16 @@ var pure = pass.NewTable("aot pure",
 		pass.Need{Pass: "sum_slices", Why: "of a whole sum some slices may have no reader"},
 		pass.Need{Pass: "draw_like", Why: "the tensors that draws took their form from are no longer read"}),
 )
+
+// pattern is a rewrite of operators that stand together in a certain way.
+func pattern(run func(*graph.Graph) int) func(*pureGraph) int {
+	return func(g *pureGraph) int {
+		if g.plain {
+			return 0
+		}
+		return run(g.Graph)
+	}
+}
 
 // rewrite is a row that rewrites a graph in place.
 func rewrite(name, doc string, run func(g *pureGraph) int, needs ...pass.Need) pass.Pass[*pureGraph] {
@@ -181,7 +192,7 @@ func rewrite(name, doc string, run func(g *pureGraph) int, needs ...pass.Need) p
 func everywhere(g *pureGraph, run func(g *pureGraph) int) int {
 	count := run(g)
 	for _, b := range g.FlowBodies() {
-		count += everywhere(&pureGraph{b, g.keep}, run)
+		count += everywhere(&pureGraph{b, g.keep, g.plain}, run)
 	}
 	return count
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"tcdbg/torch/compiler/modes"
 )
 
 // compiler is a C compiler of the machine.
@@ -99,9 +101,17 @@ const manyKernels = 64
 // flagsFor are the flags for a graph of so many kernels, all of them where that was worth it.
 func flagsFor(kernels int, all bool) []string {
 	if kernels < manyKernels || all {
-		return graphFlags
+		return slices.Clone(graphFlags)
 	}
 	return slices.Concat(graphFlags, leanFlags)
+}
+
+// mathFlags are what options ask for, by which results may differ from eager's.
+func mathFlags(o modes.Options) []string {
+	if o.Contract == "" {
+		return nil
+	}
+	return []string{"-ffp-contract=" + o.Contract}
 }
 
 // runtimeFlags compile the runtime library.

@@ -42,5 +42,8 @@ func throughAOT(r *tracer.Request, compile func(aot.Part) (aot.Runnable, error))
 
 // aotRequest asks for the pure graphs of a captured one; Compile is still to be set.
 func aotRequest(r *tracer.Request) *aot.Request {
-	return &aot.Request{ID: r.ID, Graph: r.Module.G, Example: r.Example, Log: r.Log, Keep: lower.Has, MemoryBudget: r.MemoryBudget}
+	return &aot.Request{
+		ID: r.ID, Graph: r.Module.G, Example: r.Example, Log: r.Log, Keep: lower.Has, MemoryBudget: r.MemoryBudget,
+		NoPatterns: r.Options.NoPatterns,
+	}
 }

@@ -1,6 +1,7 @@
 package backends
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -100,7 +101,11 @@ func (b *inductorBackend) CompilePlanned(r *tracer.Request) (run tracer.Runnable
 	if err := checkMode(r.Mode); err != nil {
 		return nil, nil, err
 	}
-	e := b.set.engineFor(r)
+	e, err := b.set.engineFor(r).ofWidth(r.Options.SIMDBits)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer debugging(b.set, r)()
 	var x *executable
 	ar := aotRequest(r)
 	ar.Compile = func(p aot.Part) (_ aot.Runnable, err error) {
@@ -117,9 +122,9 @@ func (b *inductorBackend) CompilePlanned(r *tracer.Request) (run tracer.Runnable
 			return nil, err
 		}
 		if x.rt == nil {
-			return x.interpreted, nil
+			return asserting(r, g, x.interpreted), nil
 		}
-		return x.run, nil
+		return asserting(r, g, x.run), nil
 	}
 	end := phase(r, phaseAOT)
 	done, err := aot.Compile(ar)
@@ -127,7 +132,7 @@ func (b *inductorBackend) CompilePlanned(r *tracer.Request) (run tracer.Runnable
 	if err != nil {
 		return nil, nil, err
 	}
-	if modes.Plans(r.Mode) && done.Wrap != nil && x != nil && x.rt != nil && planned(x.prog) {
+	if modes.Plans(r.Mode) && !r.Options.NaNAsserts && done.Wrap != nil && x != nil && x.rt != nil && planned(x.prog) {
 		plan = func() tracer.Runnable { return done.Wrap(x.newPlan().run) }
 	}
 	return done.Run, plan, nil
@@ -159,6 +164,10 @@ func (e *engine) compile(g *graph.Graph, r *tracer.Request, opt inductor.Options
 		return nil, err
 	}
 	x.choose(autotune.Table(x.kernels(), opt.Tuned.Runs))
+	for _, y := range x.all() {
+		y.limitThreads(r.Options.Threads)
+		y.frozen = r.Options.Freezing && !opt.Training
+	}
 	defer x.prog.DropText()
 	for _, y := range x.all() {
 		e.set.register(y.prof)
@@ -180,9 +189,14 @@ func (e *engine) compile(g *graph.Graph, r *tracer.Request, opt inductor.Options
 func (e *engine) compiled(g *graph.Graph, r *tracer.Request, opt inductor.Options) (*executable, error) {
 	end := phase(r, phaseInductor)
 	opt.Faults = e.set.cfg.Faults
-	opt.NoEpilogueFusion, opt.NoLayout, opt.MaxFusion = r.Options.NoEpilogueFusion, r.Options.NoLayoutOptimization, r.Options.MaxFusionSize
+	o := &r.Options
+	opt.NoEpilogueFusion, opt.NoLayout, opt.MaxFusion = o.NoEpilogueFusion, o.NoLayoutOptimization, o.MaxFusionSize
+	opt.NoPatterns, opt.NoReuse, opt.AllBlocked = o.NoPatterns, o.NoReuse, o.AllBlocked
+	if o.NoInPlace {
+		opt.Replaces = nil
+	}
 	opt.Machine = e.machine()
-	opt.Cores, opt.ID, opt.Log = runtime.GOMAXPROCS(0), r.ID, r.Log
+	opt.Cores, opt.ID, opt.Log = cmp.Or(o.CompileThreads, runtime.GOMAXPROCS(0)), r.ID, r.Log
 	prog, err := inductor.Compile(g, opt)
 	end()
 	if err != nil {
@@ -237,7 +251,7 @@ func (e *engine) load(x *executable, r *tracer.Request) error {
 	if p.Libm {
 		libs = []string{"-lm"}
 	}
-	flags := flagsFor(len(p.Provenance.Kernels), x.tuned.Optimize)
+	flags := append(flagsFor(len(p.Provenance.Kernels), x.tuned.Optimize), mathFlags(r.Options)...)
 	want := codecache.Request{
 		Kind: "graph", Parts: []string{
 			strings.Join(p.Shards, "\x00"), strings.Join(flags, " "), strings.Join(libs, " "), e.cc.id, e.cpu.Flags,
@@ -257,7 +271,11 @@ func (e *engine) load(x *executable, r *tracer.Request) error {
 		},
 	}
 	k := want.Name()
-	hit, err := e.cache.Load(want)
+	load := e.cache.Load
+	if r.Options.NoCache {
+		load = e.cache.Once
+	}
+	hit, err := load(want)
 	if err != nil {
 		return fmt.Errorf("inductor: compiling %s: %w", p.Name, err)
 	}

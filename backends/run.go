@@ -36,6 +36,7 @@ type executable struct {
 	id     logs.CompileID
 	bodies map[string][]*executable // of control flow, by the step that runs them
 	chosen []runChoice              // [] /* slot of the profile */ how kernels run, where that was timed; nil where not
+	frozen bool                     // parameters are taken not to change
 	tuned  tune.Choices             // that it was built with
 }
 
@@ -518,7 +519,7 @@ func (f *frame) withPrologue(in []torch.Value, run func(i int)) {
 func (f *frame) current(set *packedSet) bool {
 	for i, buf := range f.x.prog.Params {
 		k := set.keys[i]
-		if k.st != f.bufs[buf].st || k.ptr != f.ptrs[buf] || k.version != k.st.Version() {
+		if k.st != f.bufs[buf].st || k.ptr != f.ptrs[buf] || k.version != k.st.Version() && !f.x.frozen {
 			return false
 		}
 	}

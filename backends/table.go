@@ -38,6 +38,7 @@ type Set struct {
 	started atomic.Bool // the engine has
 	eng     *engine     // of the inductor backend
 	warn    sync.Map
+	widths  sync.Map // lanes -> *engine, where they are not the machine's
 
 	profiled profiled
 }

@@ -18,6 +18,7 @@ import (
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
 	"tcdbg/torch"
+	"tcdbg/torch/compiler/modes"
 	"tcdbg/tracer"
 )
 
@@ -30,7 +31,7 @@ const tuningBudget = 20 * time.Second
 // autotuned are the choices for a graph, from the cache or by timing; a nil record: nobody asks for any.
 func (e *engine) autotuned(g *graph.Graph, r *tracer.Request, opt inductor.Options) (tune.Choices, *logs.Autotuning) {
 	asked := r.Options.Tuned(r.Mode)
-	if !asked.MaxAutotune && !asked.CoordinateDescent {
+	if !asked.Tunes() {
 		return tune.Choices{}, nil
 	}
 	if e.cc == nil {
@@ -38,11 +39,14 @@ func (e *engine) autotuned(g *graph.Graph, r *tracer.Request, opt inductor.Optio
 		return tune.Choices{}, nil
 	}
 	key := e.tuningKey(g, asked, opt)
-	if c, record := e.keptChoices(key); record != nil {
+	if c, record := e.keptChoices(key); record != nil && !asked.ForgetTuning {
 		record.Graph, record.Cached = g.Name, true
 		return c, record
 	}
-	t := &tuning{engine: e, graph: g, request: r, opt: opt, descent: asked.CoordinateDescent, began: time.Now(), said: time.Now()}
+	t := &tuning{
+		engine: e, graph: g, request: r, opt: opt, descent: asked.CoordinateDescent, only: onlyFor(asked),
+		began: time.Now(), said: time.Now(),
+	}
 	defer torch.RandomState()()
 	c, record, err := t.search()
 	t.drop()
@@ -54,8 +58,21 @@ func (e *engine) autotuned(g *graph.Graph, r *tracer.Request, opt inductor.Optio
 	if t.spoke {
 		t.say("%s", record.Summary())
 	}
-	e.keepChoices(key, c, record)
+	if !asked.ForgetTuning {
+		e.keepChoices(key, c, record)
+	}
 	return c, record
+}
+
+// onlyFor is the part of the kernels that is asked for.
+func onlyFor(o modes.Options) autotune.Part {
+	switch {
+	case o.MaxAutotune || o.CoordinateDescent || o.TuneProducts == o.TunePointwise:
+		return autotune.All
+	case o.TuneProducts:
+		return autotune.Products
+	}
+	return autotune.Others
 }
 
 // tuning is one search.
@@ -65,6 +82,7 @@ type tuning struct {
 	request *tracer.Request
 	opt     inductor.Options
 	descent bool
+	only    autotune.Part // of the kernels, all by default
 	inputs  []torch.Value
 	want    []torch.Value // outputs by default
 	began   time.Time
@@ -94,7 +112,7 @@ func (t *tuning) search() (tune.Choices, *logs.Autotuning, error) {
 	}
 	s := &autotune.Search{
 		Build: t.build, FormName: cpp.FormName, Threads: t.rt.threads, Budget: tuningBudget, Progress: t.progress,
-		Descent: t.descent, Runs: true,
+		Descent: t.descent, Runs: true, Only: t.only,
 	}
 	first, _, err := t.executable(tune.Choices{})
 	if err != nil {
@@ -102,7 +120,9 @@ func (t *tuning) search() (tune.Choices, *logs.Autotuning, error) {
 	}
 	s.Runs = len(first.prog.Symbols) == 0 // what is best for one size may not be for the next
 	s.Variants = t.variants(first.prog)
-	if len(first.prog.Provenance.Kernels) >= manyKernels {
+	if t.only != autotune.All {
+		s.Variants = nil // which are of the whole graph
+	} else if len(first.prog.Provenance.Kernels) >= manyKernels {
 		s.Last = []autotune.Variant{{What: "compiler", Name: "-O2", Set: func(c *tune.Choices) { c.Optimize = true }}}
 	}
 	return s.Do()

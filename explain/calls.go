@@ -126,6 +126,7 @@ var eagerWhy = map[string]string{
 	calls.Skipped:    "the compiler gave this function up",
 	calls.Deferred:   "a deferred call, which is never compiled",
 	calls.NoEntry:    "no entry fitted, and nothing was compiled",
+	calls.Off:        "the setting Disable has every call run eagerly",
 	calls.Suppressed: "the backend failed on its graph, and SuppressErrors has it run eagerly",
 	calls.Stopping:   "a breakpoint is on one of its lines, which compiled code has not",
 }

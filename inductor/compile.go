@@ -40,6 +40,9 @@ type Options struct {
 	// as they come; MaxFusion bounds the nodes of a kernel, 0: the default.
 	NoEpilogueFusion, NoLayout bool
 	MaxFusion                  int
+	// NoPatterns leaves normalisations unfolded; NoReuse gives each buffer of the arena a place of its own; AllBlocked has
+	// every region that can lie in blocks of channels, where nothing else was chosen.
+	NoPatterns, NoReuse, AllBlocked bool
 	// Tuned is what was chosen by timing.
 	Tuned tune.Choices
 	// Faults, for tests of what looks for them, are put into the program.
@@ -208,6 +211,9 @@ func (c *compiler) text() string {
 
 // foldNorm works on a copy: the graph itself runs as its operators where a call needs that.
 func (c *compiler) foldNorm() (int, error) {
+	if c.opt.NoPatterns {
+		return 0, nil
+	}
 	g := lower.Decomposed(c.graph)
 	if len(foldable(g, c.opt.Params)) == 0 {
 		return 0, nil
@@ -241,7 +247,8 @@ func (c *compiler) layout() (int, error) {
 	if c.opt.NoLayout || c.opt.Tuned.Layout == tune.LayoutPlanes {
 		return 0, nil
 	}
-	c.regions = layout.Blocks(c.ir, layout.Options{Lanes: c.opt.Machine.Lanes, All: c.opt.Tuned.Layout == tune.LayoutBlocks})
+	all := c.opt.AllBlocked || c.opt.Tuned.Layout == tune.LayoutBlocks
+	c.regions = layout.Blocks(c.ir, layout.Options{Lanes: c.opt.Machine.Lanes, All: all})
 	for _, r := range c.regions {
 		if r.Chosen {
 			n++
@@ -275,7 +282,7 @@ func (c *compiler) fuse() (int, error) {
 		f.Fused(c.groups)
 	}
 	c.plan = plan.New(c.ir, c.opt.Replaces)
-	c.plan.Groups = c.groups
+	c.plan.Groups, c.plan.NoReuse = c.groups, c.opt.NoReuse
 	return 1, nil
 }
 

@@ -111,6 +111,9 @@ type GuardMiss struct {
 	// Older is how many entries there were whose failures are not listed: those made
 	// before the listed ones.
 	Older int `json:"older,omitempty"`
+	// Setting names the limit where it is not recompile_limit; At is the limit.
+	Setting string `json:"setting,omitempty"`
+	At      int    `json:"at,omitempty"`
 }
 
 func (GuardMiss) ArtifactName() (string, int) { return "tcdbg_guard_miss", 1 }

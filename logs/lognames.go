@@ -99,12 +99,6 @@ var logTable = []logName{
 	{"custom_format_test_artifact", "", true, ""},
 }
 
-// moduleLogs are the packages of PyTorch's that write a log: TORCH_LOGS takes them under their own names, too.
-var moduleLogs = map[string]string{
-	"torch._dynamo": "dynamo", "torch._functorch": "aot", "torch._functorch._aot_autograd": "aot", "torch._inductor": "inductor",
-	"torch.fx.experimental.symbolic_shapes": "dynamic",
-}
-
 // LogSet is the names that are on.
 type LogSet map[string]bool
 
@@ -113,7 +107,11 @@ type UnknownLogError struct{ Name string }
 
 // Error implements error.
 func (e *UnknownLogError) Error() string {
-	return fmt.Sprintf("unknown log %q; known: %s", e.Name, strings.Join(LogNames(), ", "))
+	near := ";"
+	if n := nearestLog(e.Name); n != "" {
+		near = fmt.Sprintf(", did you mean %q?", n)
+	}
+	return fmt.Sprintf("unknown log %q%s known: %s", e.Name, near, strings.Join(LogNames(), ", "))
 }
 
 // SilentLogs lists the names that a setting turns on by name and that our engine has nothing
@@ -159,6 +157,9 @@ func LogHelp() string {
 	for _, module := range slices.Sorted(maps.Keys(moduleLogs)) {
 		fmt.Fprintf(&b, "  %s: %s\n", module, moduleLogs[module])
 	}
+	for _, module := range slices.Sorted(maps.Keys(moduleArtifacts)) {
+		fmt.Fprintf(&b, "  +%s: %s\n", module, strings.Join(strings.Fields(moduleArtifacts[module]), ", "))
+	}
 	return b.String()
 }
 
@@ -188,6 +189,14 @@ func (set LogSet) add(word string) error {
 	}
 	if log := moduleLogs[name]; log != "" {
 		name = log
+	}
+	if artifacts, ok := moduleArtifacts[name]; ok {
+		for a := range strings.FieldsSeq(artifacts) {
+			if debug || quiet { // at INFO a module has no more to say than its log
+				set[a] = debug
+			}
+		}
+		return nil
 	}
 	row := findLog(name)
 	if row == nil {

@@ -2,6 +2,7 @@ package logs
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -241,9 +242,9 @@ func (r *Renderer) guardMiss(o Out) {
 		if len(v.Failures) > 0 {
 			reason = fmt.Sprintf("%d/%d: %s", o.ID.Frame, v.Failures[0].Entry, v.Failures[0].Message)
 		}
-		r.print('W', "", o, fmt.Sprintf("torch._dynamo hit config.recompile_limit (%d)\n   function: '%s' (%s:%d)\n   last reason: "+
+		r.print('W', "", o, fmt.Sprintf("torch._dynamo hit config.%s (%d)\n   function: '%s' (%s:%d)\n   last reason: "+
 			"%s\nThe function runs eagerly from here on.\nTo see all recompile reasons, use TCDBG_LOGS=\"recompiles\".",
-			o.ID.Compile, f.Name, f.Pos.File, f.Pos.Line, reason))
+			cmp.Or(v.Setting, "recompile_limit"), cmp.Or(v.At, o.ID.Compile), f.Name, f.Pos.File, f.Pos.Line, reason))
 	}
 }
 

@@ -251,8 +251,8 @@ func TestModuleLogs(t *testing.T) {
 			t.Errorf("%s: %v, want %v", module, got, want)
 		}
 	}
-	if _, err := ParseLogs("torch._inductor.scheduler"); err == nil {
-		t.Error("a part of a package is taken, whose logs are none of their own")
+	if _, err := ParseLogs("torch._inductor.choices"); err == nil {
+		t.Error("a module is taken that has nothing to say here")
 	}
 }
 
@@ -271,6 +271,30 @@ func TestParseLogs(t *testing.T) {
 	}
 	if set, err = ParseLogs("+dynamo,-dynamo"); err != nil || set["guards"] {
 		t.Errorf("-dynamo leaves %v, %v", set, err)
+	}
+	for setting, on := range map[string]string{
+		"+torch._dynamo.guards": "guards recompiles", "+torch._inductor.scheduler": "fusion schedule", "torch._dynamo.guards": "",
+		"+dynamo,-torch._dynamo.output_graph,-torch._dynamo.guards,-torch._dynamo.symbolic_convert,-torch._dynamo.side_effects": "dynamo",
+	} {
+		set, err := ParseLogs(setting)
+		for name := range set {
+			if findLog(name).help != "" && set[name] != slices.Contains(strings.Fields(on), name) {
+				t.Errorf("%s: %s is %t", setting, name, set[name])
+			}
+		}
+		for name := range strings.FieldsSeq(on) {
+			if err != nil || !set[name] {
+				t.Errorf("%s leaves %s off (%v)", setting, name, err)
+			}
+		}
+	}
+	for name, near := range map[string]string{
+		"recompile": "recompiles", "postgrad_graphs": "post_grad_graphs", "torch._dynamo.guard": "torch._dynamo.guards", "zzzzzzzz": "",
+	} {
+		_, err := ParseLogs(name)
+		if want := fmt.Sprintf("did you mean %q?", near); err == nil || strings.Contains(err.Error(), want) != (near != "") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 	var unknown *UnknownLogError
 	if _, err = ParseLogs("graph_brakes"); !errors.As(err, &unknown) || !strings.Contains(err.Error(), "graph_breaks") {

@@ -27,6 +27,33 @@ func (t *Tensor) SetDynamic(m DimMark, dims ...int) {
 	}
 }
 
+// Unbacked is what else a user says of a dimension whose size is unbacked (compiler.MarkUnbackedWith).
+type Unbacked struct {
+	// Min and Max bound the size; a call with another size panics. Max 0: no bound.
+	Min, Max int
+	// ShapeID names a size: dimensions with one name have one symbol, and a call in which they differ panics.
+	ShapeID string
+	// Strict has code that makes the size a constant be an error, in place of a break of the graph.
+	Strict bool
+}
+
+// SetUnbacked is SetDynamic(DimUnbacked) with what else is said.
+func (t *Tensor) SetUnbacked(u Unbacked, dims ...int) {
+	t.SetDynamic(DimUnbacked, dims...)
+	if t.unbacked == nil {
+		t.unbacked = map[int]*Unbacked{}
+	}
+	for _, d := range dims {
+		if d < 0 {
+			d += len(t.array.Shape)
+		}
+		t.unbacked[d] = &u
+	}
+}
+
+// UnbackedOf is what else was said of dimension d of t, nil for nothing. It is for the compiler.
+func UnbackedOf(t *Tensor, d int) *Unbacked { return t.unbacked[d] }
+
 // DimMark returns what was said about dimension d.
 func (t *Tensor) DimMark(d int) DimMark {
 	if d >= len(t.marks) {

@@ -68,6 +68,8 @@ type Tensor struct {
 
 	// marks are the user's words on dimensions; nil for none.
 	marks []DimMark
+	// unbacked is what else is said of dimensions that are DimUnbacked; nil for nothing.
+	unbacked map[int]*Unbacked
 	// dims are the sizes that Export is told of, by dimension; nil for none.
 	dims map[int]*Dim
 

@@ -36,6 +36,7 @@ type frameCache struct {
 	guards     timed                   // finding an entry, where one fitted
 	away       timed                   // from a break to the next graph, after a hit
 	left       atomic.Int64            // operators that ran outside of graphs in one call, at most
+	total      *atomic.Int64           // entries of the same code, for whatever it is compiled
 	dynamic    map[string]map[int]bool // dimensions seen to change, by source; under mu
 	again      bool                    // compiler.Reset took one away whose place it has
 	reset      atomic.Bool             // compiler.Reset took it away
@@ -113,6 +114,7 @@ func (c *Compiled) cacheAt(frames []*host.Frame, last *replay.Entry) *frameCache
 		return fc
 	}
 	fc := &frameCache{id: c.t.nextFrame(), parent: -1, made: c.made, dynamic: map[string]map[int]bool{}, again: c.taken[key]}
+	fc.total = c.t.totalOf(key)
 	if c.t.cfg.Calls {
 		fc.track = &callTrack{}
 	}
@@ -132,6 +134,12 @@ func (c *Compiled) cacheAt(frames []*host.Frame, last *replay.Entry) *frameCache
 	c.keep(key, fc, !resumed && !under)
 	c.alike.add(key, fc)
 	return fc
+}
+
+// totalOf counts the entries of a place over all that it is compiled for.
+func (t *Tracer) totalOf(key string) *atomic.Int64 {
+	n, _ := t.accumulated.LoadOrStore(key, new(atomic.Int64))
+	return n.(*atomic.Int64)
 }
 
 // keep has calls that are at a place use the entries of fc; c.mu is held.

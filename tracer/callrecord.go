@@ -135,6 +135,9 @@ func (fc *frameCache) whyEager() string {
 	case fc.eager.Load():
 		return calls.AtLimit
 	}
+	if compiler.Config().Disable {
+		return calls.Off
+	}
 	return calls.Stance + compiler.Stance()
 }
 

@@ -30,7 +30,7 @@ func (c *Compiled) compile(
 	}
 	old := fc.entries.List()
 	id := logs.CompileID{Frame: fc.id, Compile: len(old)}
-	if !c.mayCompile(fc) || len(old) > 0 && !c.miss(th, fc, frames, id) {
+	if !c.mayCompile(fc) || (len(old) > 0 || c.limitOf(fc, 0).hit) && !c.miss(th, fc, frames, id) {
 		return nil, nil, false
 	}
 	if c.t.cfg.Stops.Wants(logs.StopFrame) {
@@ -39,12 +39,15 @@ func (c *Compiled) compile(
 	tr, rec, entry := c.trace(th, fc, frames, &id)
 	entry.ID = id
 	rec.traced(c, tr, entry)
+	if text := tr.StrictViolated(entry.Break); text != "" {
+		panic(rec.violated(tr, entry, text))
+	}
 	if entry.Break != nil && c.opts.fullgraph {
 		panic(rec.fullgraph(c, tr, entry))
 	}
 	if err := c.build(tr, entry, rec); err != nil {
 		if !compiler.Config().SuppressErrors || c.opts.fullgraph {
-			panic(&torch.Error{Op: "torch.Compile", Msg: err.Error()})
+			panic(&torch.Error{Op: "torch.Compile", Msg: err.Error() + rec.verboseWithStack(tr, entry)})
 		}
 		rec.suppressed(c, tr, entry, err)
 		fc.suppressed.Store(true)
@@ -53,7 +56,7 @@ func (c *Compiled) compile(
 	}
 	tr.Guards.Shapes(tr.Shapes, tr.Symbols) // the backend, too, may have asked for more of the sizes
 	entry.Guard(tr.Guards)
-	if text := tr.Demands.Violated(); text != "" {
+	if text := tr.Demands.Violated(); text != "" && !compiler.Config().AllowIgnoreMarkDynamic {
 		panic(rec.violated(tr, entry, text))
 	}
 	if c.t.cfg.Calls {
@@ -66,6 +69,7 @@ func (c *Compiled) compile(
 		c.t.account(fc, entry.Spent)
 	}
 	fc.entries.Add(entry)
+	fc.total.Add(1)
 	return entry, newAddressesOf(tr, frames, entry), true
 }
 
@@ -77,8 +81,8 @@ func (c *Compiled) trace(
 	for {
 		tr := eval.New(c.t.env, eval.Start{
 			Thread: th, Frames: frames, ID: *id, Dynamic: fc.dynamic, AllDynamic: c.opts.dynamic == dynamicAlways, Avoid: avoid,
-			Backward: c.opts.backward,
-			Watch:    c.t.watcher(fc.name, *id), Record: c.t.cfg.RecordSteps,
+			Backward: c.opts.backward, Rules: rules(c.t.in),
+			Watch: c.t.watcher(fc.name, *id), Record: c.t.cfg.RecordSteps,
 		})
 		rec := c.t.begin(c, tr, fc, *id)
 		entry, again := tr.Evaluate()

@@ -317,12 +317,15 @@ func main() {
 	try("option", func() { torch.Compile(f, kw.Lr(0.1)) })
 	try("type", func() { torch.Compile(f, torch.Option{Name: "fullgraph", Value: 1}) })
 	try("disabled", func() { torch.Compile(f, kw.Mode("fast"), kw.Disable(true)) })
-	try("tuned", func() { torch.Compile(f, kw.Options(map[string]any{"max_autotune_gemm": true})) })
+	try("tuned", func() { torch.Compile(f, kw.Options(map[string]any{"memory_planning": false})) })
 	try("near", func() { torch.Compile(f, kw.Options(map[string]any{"epilog_fusion": true})) })
 	try("far", func() { torch.Compile(f, kw.Options(map[string]any{"quux": 1})) })
 	try("bool", func() { torch.Compile(f, kw.Options(map[string]any{"epilogue_fusion": 1})) })
 	try("size", func() { torch.Compile(f, kw.Options(map[string]any{"max_fusion_size": 0})) })
-	try("fixed", func() { torch.Compile(f, kw.Options(map[string]any{"freezing": true})) })
+	try("fixed", func() { torch.Compile(f, kw.Options(map[string]any{"shape_padding": true})) })
+	try("gpu", func() { torch.Compile(f, kw.Options(map[string]any{"cuda.arch": "90"})) })
+	try("bits", func() { torch.Compile(f, kw.Options(map[string]any{"cpp.simdlen": 100})) })
+	try("word", func() { torch.Compile(f, kw.Options(map[string]any{"cpp.enable_floating_point_contract_flag": "yes"})) })
 	try("both", func() { torch.Compile(f, kw.Mode("default"), kw.Options(map[string]any{}), kw.Disable(true)) })
 	try("custom", func() { torch.Compile(f, kw.Backend(bad), kw.Options(map[string]any{})) })
 	try("ok", func() {
@@ -349,14 +352,19 @@ func main() {
 	}
 	for _, want := range []string{
 		`autotune mode "max_autotune" is not supported, did you mean "max-autotune"? there are`, "autotuned <nil>",
-		`tuned optimization option "max_autotune_gemm" is not supported with true: kernels are chosen for a graph as a whole`,
+		`tuned optimization option "memory_planning" is not supported with false: memory is always planned`,
 		`near unexpected optimization option "epilog_fusion", did you mean "epilogue_fusion"? known options are`,
 		`far unexpected optimization option "quux"; known options are`,
 		`bool optimization option "epilogue_fusion": got int, should be bool`, `size optimization option "max_fusion_size": 0 is below 1`,
-		`fixed optimization option "freezing" is not supported with true: weights stay inputs`,
+		`fixed optimization option "shape_padding" is not supported with true: products of odd sizes run unpadded`,
+		`gpu optimization option "cuda.arch" is Inductor's, but is of GPUs, and kernels run on the CPU here; leave it out`,
+		`bits optimization option "cpp.simdlen": 100 is no size of vectors: they have 128, 256 or 512 bits`,
+		`word optimization option "cpp.enable_floating_point_contract_flag": "yes" is none of "off", "on" and "fast"`,
 		"both either mode or options can be specified", "custom options are Inductor's", "ok <nil>",
-		"[aot_eager eager inductor] [inductor] [coordinate_descent_tuning epilogue_fusion layout_optimization max_autotune " +
-			"max_fusion_size trace.enabled triton.cudagraphs]",
+		"[aot_eager eager inductor] [inductor] [allow_buffer_reuse autotune_local_cache compile_threads coordinate_descent_tuning " +
+			"cpp.enable_floating_point_contract_flag cpp.simdlen cpp.threads debug epilogue_fusion force_disable_caches " +
+			"force_layout_optimization freezing fx_graph_cache inplace_buffers layout_optimization max_autotune max_autotune_gemm " +
+			"max_autotune_pointwise max_fusion_size nan_asserts pattern_matcher trace.enabled triton.cudagraphs]",
 		"map[] map[triton.cudagraphs:true]", `list compiler.ListModeOptions: mode "fast" is not supported`,
 		"map[coordinate_descent_tuning:true max_autotune:true triton.cudagraphs:true] " +
 			"map[coordinate_descent_tuning:true max_autotune:true]",

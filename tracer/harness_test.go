@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -105,10 +106,10 @@ func program(body string) string {
 	var sb strings.Builder
 	sb.WriteString("package main\n\nimport (\n\t\"tcdbg/torch\"\n")
 	for _, p := range []string{
-		"errors", "fmt", "math", "slices", "strings", "tcdbg/torch/autograd", "tcdbg/torch/compiler",
+		"errors", "fmt", "log", "math", "os", "slices", "strings", "tcdbg/torch/autograd", "tcdbg/torch/compiler",
 		"tcdbg/torch/kw", "tcdbg/torch/nn", "tcdbg/torch/nn/functional", "tcdbg/torch/optim",
 	} {
-		if strings.Contains(body, path.Base(p)+".") {
+		if regexp.MustCompile(`\b` + path.Base(p) + `\.`).MatchString(body) {
 			fmt.Fprintf(&sb, "\t%q\n", p)
 		}
 	}

@@ -249,6 +249,7 @@ func (c *Compiled) forget() {
 		}
 		c.taken[key] = true
 		fc.mu.Lock()
+		fc.total.Add(-int64(len(fc.entries.List())))
 		fc.entries.Clear()
 		fc.mu.Unlock()
 		fc.reset.Store(true)

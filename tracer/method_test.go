@@ -44,6 +44,7 @@ var methodCalls = map[string]methodCall{
 	"Backward":      {code: "x.Sum().Backward(); r = x.Grad().Shape()", brk: "GB0123"},
 	"ViewRefused":   {code: "x.ViewRefused()", brk: "GB0156"},
 	"SetDynamic":    {code: "y.SetDynamic(torch.DimStatic, 1); r = 1", brk: "GB0156"},
+	"SetUnbacked":   {code: "y.SetUnbacked(torch.Unbacked{}, 1); r = 1", brk: "GB0156"},
 	"DimMark":       {code: "x.DimMark(0)", brk: "GB0156"},
 	"SetDims":       {code: "y.SetDims(nil); r = 1", brk: "GB0156"},
 	"DimOf":         {code: "x.DimOf(0) == nil", brk: "GB0156"},

@@ -28,8 +28,8 @@ func newest(old []*replay.Entry) []*replay.Entry { return old[max(0, len(old)-mi
 
 // logMiss writes why no entry of a frame fits: every failing guard of each of the newest
 // entries.
-func (t *Tracer) logMiss(fc *frameCache, id logs.CompileID, fs []*host.Frame, old []*replay.Entry, limit bool) (reasons []string) {
-	miss := logs.GuardMiss{Call: fc.calls.Load(), Limit: limit, Older: len(old) - len(newest(old))}
+func (t *Tracer) logMiss(fc *frameCache, id logs.CompileID, fs []*host.Frame, old []*replay.Entry, l limit) (reasons []string) {
+	miss := logs.GuardMiss{Call: fc.calls.Load(), Limit: l.hit, Older: len(old) - len(newest(old)), Setting: l.other, At: l.at}
 	for _, entry := range slices.Backward(newest(old)) { // newest first, as PyTorch lists them
 		fails := guard.Failures(entry.ID.Compile, entry.Guards, guard.NewAddresses(t.in, fs, entry.Sources))
 		miss.Failures = append(miss.Failures, fails...)
@@ -43,7 +43,7 @@ func (t *Tracer) logMiss(fc *frameCache, id logs.CompileID, fs []*host.Frame, ol
 		Meta: map[string]string{"name": "recompile_reasons", "encoding": "json"},
 	})
 	t.sink.Emit(logs.Artifact(id, miss))
-	if limit {
+	if l.hit {
 		r := &recorder{t: t, id: id, fc: fc, begun: time.Now(), graph: time.Now()}
 		r.limitReached(reasons)
 	}
@@ -65,29 +65,52 @@ func (r *recorder) limitReached(reasons []string) {
 	}})
 }
 
+// limit is whether a frame may have no more entries, and which limit says so.
+type limit struct {
+	hit   bool
+	other string // the name of the setting, where it is not recompile_limit
+	at    int
+}
+
+// limitOf holds a frame of n entries to the limits.
+func (c *Compiled) limitOf(fc *frameCache, n int) limit {
+	all := compiler.Config().AccumulatedRecompileLimit
+	if n >= all || fc.total.Load() >= int64(all) {
+		return limit{true, "accumulated_recompile_limit", all}
+	}
+	return limit{hit: n >= c.opts.limit, at: c.opts.limit}
+}
+
+func (l limit) String() string {
+	if l.other != "" {
+		return fmt.Sprintf("the accumulated recompile limit (%d)", l.at)
+	}
+	return fmt.Sprintf("the recompile limit (%d)", l.at)
+}
+
 // miss reports why no entry fits and decides whether another may be made.
 func (c *Compiled) miss(th *host.Thread, fc *frameCache, frames []*host.Frame, id logs.CompileID) bool {
 	old := fc.entries.List()
-	limit := len(old) >= c.opts.limit
+	lim := c.limitOf(fc, len(old))
 	c.stopAtMiss(th, frames, id, old)
-	reasons := c.t.logMiss(fc, id, frames, old, limit)
+	reasons := c.t.logMiss(fc, id, frames, old, lim)
 	config := compiler.Config()
-	if config.ErrorOnRecompile {
+	if config.ErrorOnRecompile && len(old) > 0 {
 		panic(&torch.Error{Op: "torch.Compile", Kind: "RecompileError", Msg: recompiling(fc, reasons)})
 	}
 	c.learnDynamic(th, fc, frames, old)
-	if !limit {
+	if !lim.hit {
 		return true
 	}
 	fc.eager.Store(true)
 	if config.FailOnRecompileLimitHit {
 		panic(&torch.Error{
 			Op: "torch.Compile", Kind: "FailOnRecompileLimitHit",
-			Msg: fmt.Sprintf("%s hit the recompile limit (%d): hard failure due to fail_on_recompile_limit_hit", fc.name, c.opts.limit),
+			Msg: fmt.Sprintf("%s hit %s: hard failure due to fail_on_recompile_limit_hit", fc.name, lim),
 		})
 	}
 	if c.opts.fullgraph {
-		panic(&torch.Error{Op: "torch.Compile", Msg: fmt.Sprintf("%s hit the recompile limit (%d) under fullgraph", fc.name, c.opts.limit)})
+		panic(&torch.Error{Op: "torch.Compile", Msg: fmt.Sprintf("%s hit %s under fullgraph", fc.name, lim)})
 	}
 	return false
 }
@@ -104,6 +127,7 @@ func (c *Compiled) learnDynamic(th *host.Thread, fc *frameCache, frames []*host.
 	if c.opts.dynamic == dynamicNever {
 		return
 	}
+	unspec := compiler.Config().AllowUnspecIntOnNNModule
 	for _, s := range newest(old) {
 		a := guard.NewAddresses(th.In, frames, s.Sources)
 		for _, was := range s.Seen {
@@ -122,7 +146,9 @@ func (c *Compiled) learnDynamic(th *host.Thread, fc *frameCache, frames []*host.
 			}
 		}
 		for _, was := range s.Numbers {
-			if p := a.At(was.Src); p != nil && !value.KindOf(was.Src.Type).Load(p).Same(was.Val) && s.Opens(was.Src) {
+			kind := value.KindOf(was.Src.Type)
+			opens := s.Opens(was.Src) || unspec && kind.Class == value.SignedInt
+			if p := a.At(was.Src); p != nil && opens && !kind.Load(p).Same(was.Val) {
 				markDim(fc.dynamic, was.Src.Name, guard.AnyDim)
 			}
 		}

@@ -81,7 +81,7 @@ func configured(s compiler.Settings) dynamicMode {
 
 func (t *Tracer) parseOptions(list []torch.Option) (options, error) {
 	s := compiler.Config()
-	o := options{named: "inductor", limit: s.RecompileLimit, budget: 1, dynamic: configured(s)}
+	o := options{named: "inductor", limit: s.RecompileLimit, budget: 1, dynamic: configured(s), backward: s.TraceAutogradOps}
 	if t.cfg.DefaultBackend != "" {
 		o.named = t.cfg.DefaultBackend
 	}

@@ -15,6 +15,7 @@ import (
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
 	"tcdbg/torch"
+	"tcdbg/torch/compiler"
 	"tcdbg/tracer/breaks"
 	"tcdbg/tracer/eval"
 	"tcdbg/tracer/guard"
@@ -226,14 +227,43 @@ func (r *recorder) fullgraph(c *Compiled, tr *eval.Trace, entry *replay.Entry) *
 	for _, p := range b.Stack {
 		fmt.Fprintf(&sb, "  File \"%s\", line %d, in %s\n    %s\n", p.File, p.Line, p.Func, strings.TrimSpace(p.Code))
 	}
+	sb.WriteString(r.verbose(tr, entry))
 	r.t.sink.Emit(logs.Text(r.id, "dynamo_error", sb.String()))
 	r.metrics(tr, entry, "Unsupported", b.Type)
 	return &torch.Error{Op: "torch.Compile", Msg: "fullgraph=true: " + sb.String()}
 }
 
+// verbose is what Settings.Verbose adds to an error: the graph so far.
+func (r *recorder) verbose(tr *eval.Trace, entry *replay.Entry) string {
+	if !compiler.Config().Verbose {
+		return ""
+	}
+	var sb strings.Builder
+	if entry.Graph == nil {
+		sb.WriteString("\nno operator was captured before it\n")
+		return sb.String()
+	}
+	fmt.Fprintf(&sb, "\nthe graph that was captured:\n%s\n%d guards\n", graph.NewModule(entry.Graph).Code(), len(tr.Guards.List))
+	return sb.String()
+}
+
+// verboseWithStack is verbose for errors that do not say where the program is.
+func (r *recorder) verboseWithStack(tr *eval.Trace, entry *replay.Entry) string {
+	text := r.verbose(tr, entry)
+	if text == "" {
+		return ""
+	}
+	var sb strings.Builder
+	sb.WriteString("\nthe program's stack, the innermost call last:\n")
+	for _, p := range tr.UserStack() {
+		fmt.Fprintf(&sb, "  File \"%s\", line %d, in %s\n    %s\n", p.File, p.Line, p.Func, strings.TrimSpace(p.Code))
+	}
+	return sb.String() + text
+}
+
 // suppressed writes that a graph could not be compiled and its frame runs eagerly, in PyTorch's words.
 func (r *recorder) suppressed(c *Compiled, tr *eval.Trace, entry *replay.Entry, err error) {
-	text := fmt.Sprintf("WON'T CONVERT %s %s line %d \ndue to: \n%s", r.fc.name, r.at.File, r.at.Line, err)
+	text := fmt.Sprintf("WON'T CONVERT %s %s line %d \ndue to: \n%s%s", r.fc.name, r.at.File, r.at.Line, err, r.verboseWithStack(tr, entry))
 	r.t.sink.Emit(logs.Text(r.id, "dynamo_error", text))
 	r.metrics(tr, entry, "BackendCompilerFailed", err.Error())
 	c.t.cfg.note(text + "\nit runs eagerly, as SuppressErrors asks")

@@ -10,6 +10,9 @@ import (
 // staysEager reports whether a call runs eagerly whatever is compiled; first is
 // set for the first call of a compiled function.
 func (c *Compiled) staysEager(first bool) bool {
+	if compiler.Config().Disable {
+		return true
+	}
 	switch compiler.Stance() {
 	case compiler.ForceEager:
 		return true

@@ -83,6 +83,8 @@ type Tracer struct {
 	alone   sync.Map     // key of aloneKey -> *atomic.Int64
 	alike   sync.Map     // key of familyKey -> *family
 
+	accumulated sync.Map // place -> *atomic.Int64: entries
+
 	named    names        // of tensors that collect gradients, in a trial
 	watched  sync.Map     // *host.Thread -> true: it is in a call that Config.Called gets
 	compiles atomic.Int64 // begun so far

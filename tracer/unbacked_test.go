@@ -140,6 +140,46 @@ func main() {
 	}
 }
 
+// TestUnbackedWith: bounds and names of sizes are tested in every call, and a strict size is no constant.
+func TestUnbackedWith(t *testing.T) {
+	o := runProgram(t, `
+func f(x, y *torch.Tensor) *torch.Tensor {
+	if x.Size(0) > 8 || x.Size(0) < 2 { return x }
+	return x.Add(1).Sum().Add(y.Sum())
+}
+func both(x, y *torch.Tensor) *torch.Tensor { return x.Add(y) }
+func three(x, y *torch.Tensor) *torch.Tensor { return x.Add(torch.Ones(3)) }
+func try(g func(x, y *torch.Tensor) *torch.Tensor, n, m int, u compiler.Unbacked) {
+	defer func() { if r := recover(); r != nil { fmt.Println("refused", r) } }()
+	x, y := torch.Ones(n), torch.Ones(m)
+	compiler.MarkUnbackedWith(x, u, 0)
+	compiler.MarkUnbackedWith(y, u, -1)
+	fmt.Println(g(x, y))
+}
+func main() {
+	g := torch.Compile(f, kw.Fullgraph(true))
+	for _, n := range []int{2, 8, 1, 9, 5} { try(g, n, 4, compiler.Unbacked{Min: 2, Max: 8}) }
+	h := torch.Compile(both, kw.Fullgraph(true))
+	for _, n := range []int{3, 1, 0, 5} { try(h, n, n, compiler.Unbacked{ShapeID: "batch"}) }
+	try(h, 4, 2, compiler.Unbacked{ShapeID: "batch"})
+	try(torch.Compile(three), 3, 3, compiler.Unbacked{Strict: true})
+	try(torch.Compile(three), 3, 3, compiler.Unbacked{})
+	try(h, 4, 4, compiler.Unbacked{Min: 3, Max: 2})
+}`, true)
+	checkLines(t, o, []string{
+		"tensor(8.)", "tensor(20.)",
+		"RuntimeError: Runtime assertion failed for expression 2 <= u0, where u0 is 1",
+		"RuntimeError: Runtime assertion failed for expression u0 <= 8, where u0 is 9", "tensor(14.)",
+		"tensor([2., 2., 2.])", "tensor([2.])", "tensor([])", "tensor([2., 2., 2., 2., 2.])",
+		"Runtime assertion failed for expression Eq(L['x'].size()[0], L['y'].size()[0]): 4 and 2, which are marked as one size",
+		"You marked L['x'].size()[0] as unbacked and strict but your code specialized it to be a constant (3)", "tensor([2., 2., 2.])",
+		"compiler.MarkUnbackedWith: no size is at least 3 and at most 2",
+	})
+	if got := o.ops(); !strings.HasPrefix(got, "add sum sum add | add | ") {
+		t.Errorf("graphs %s", got)
+	}
+}
+
 // TestUnbackedExport: the range of such a size is what is checked of it, 0 and 1 included; a
 // check that is no range cannot be part of a program.
 func TestUnbackedExport(t *testing.T) {

@@ -38,6 +38,9 @@ func (s *Search) units() []*unit {
 	same := map[string]*unit{}
 	for i, name := range s.now.Kernels() {
 		p, product := byName[name]
+		if s.Only == Products && !product || s.Only == Others && product {
+			continue
+		}
 		u := same[p.Key]
 		if !product || u == nil {
 			u = &unit{op: name}
@@ -111,7 +114,9 @@ func (s *Search) runs() {
 	units := s.units()
 	if s.Threads > 1 && !s.over(0.7) {
 		s.dimension(units, "threads", threadCounts(s.Threads))
-		s.alike = s.together()
+		if s.Only == All {
+			s.alike = s.together()
+		}
 	}
 	if !s.over(0.8) {
 		s.dimension(units, "tiles", tiles())

@@ -32,6 +32,8 @@ type Search struct {
 	Threads  int
 	Runs     bool // how kernels run may be chosen
 	Budget   time.Duration
+	// Only is which kernels are tried.
+	Only Part
 	// Descent tries the neighbours of what was chosen until none is better.
 	Descent bool
 	// Progress is told what is tried; may be nil.
@@ -47,6 +49,16 @@ type Search struct {
 	wholes []times // of the last candidates of kernels
 	alike  int     // threads for all kernels, 0: each its own
 }
+
+// Part is a part of the kernels.
+type Part uint8
+
+// The parts.
+const (
+	All      Part = iota
+	Products      // and convolutions
+	Others
+)
 
 // Variant is a choice for the whole graph.
 type Variant struct {
@@ -73,7 +85,9 @@ func (s *Search) Do() (tune.Choices, *logs.Autotuning, error) {
 	defer s.close()
 	s.now = s.base
 	s.variants(s.Variants, 0.4)
-	s.forms()
+	if s.Only != Others {
+		s.forms()
+	}
 	if s.Runs {
 		s.runs()
 	}

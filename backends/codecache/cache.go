@@ -121,6 +121,22 @@ func (c *Cache) Load(r Request) (hit bool, err error) {
 	return false, nil
 }
 
+// Once builds what is asked for and loads it, whatever the cache holds, and keeps nothing.
+func (c *Cache) Once(r Request) (hit bool, err error) {
+	name := entryName(r.Kind, r.made())
+	dir := buildPrefix + lockOf(name) + "-" + fmt.Sprint(os.Getpid(), "-", time.Now().UnixNano())
+	if err := c.root.Mkdir(dir, 0o700); err != nil {
+		return false, err
+	}
+	defer func() { _ = c.root.RemoveAll(dir) }()
+	full := filepath.Join(c.dir, dir)
+	out := filepath.Join(full, "out.so")
+	if err := r.Build(full, out); err != nil {
+		return false, err
+	}
+	return false, r.Load(out)
+}
+
 // loadEntry loads an entry that is there and whole.
 func (c *Cache) loadEntry(name string, sum [32]byte, load func(string) error) (hit bool, err error) {
 	err = c.verify(name, sum)

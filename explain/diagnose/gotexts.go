@@ -155,10 +155,14 @@ var goBreakTexts = []goBreakText{
 		text: "Where the number of classes is known, count with ScatterAdd: torch.Zeros(n).ScatterAdd(0, index, torch.Ones(...)), " +
 			"or sum a OneHot.",
 	},
-	{id: "nonzero", code: breaks.DynamicShapeOperator, context: "operator nonzero", text: selectStatic},
+	{id: "nonzero", code: breaks.DynamicShapeOperator, context: "operator nonzero", text: selectStatic + captureRows},
 	{id: "argwhere", code: breaks.DynamicShapeOperator, context: "operator argwhere", text: selectStatic},
-	{id: "unique", code: breaks.DynamicShapeOperator, context: "operator unique", text: callOutside},
-	{id: "unique-consecutive", code: breaks.DynamicShapeOperator, context: "operator unique_consecutive", text: callOutside},
+	{id: "unique", code: breaks.DynamicShapeOperator, context: "operator unique", text: callOutside + captureRows},
+	{id: "unique-consecutive", code: breaks.DynamicShapeOperator, context: "operator unique_consecutive", text: callOutside + captureRows},
+	{
+		id: "masked-select", code: breaks.DynamicShapeOperator, context: "operator masked_select",
+		text: "Use a mask and Where instead of selecting elements." + captureRows,
+	},
 	{
 		id: "repeat-interleave", code: breaks.DynamicShapeOperator,
 		context: "the shape of the result of repeat_interleave depends on data",
@@ -248,12 +252,19 @@ var goBreakTexts = []goBreakText{
 	{
 		id: "item-used", code: breaks.TensorItem, on: contextHas(breaks.NumberUsed),
 		text: "The number is used where no tensor can be (a size, a map's key, a text, a result): read it outside of the compiled " +
-			"function, of an argument before the call, of a result after it; for a position, IndexSelect and Gather take the tensor.",
+			"function, of an argument before the call, of a result after it; for a position, IndexSelect and Gather take the tensor." +
+			captureNumber,
 	},
 }
 
 const selectStatic = "Use a mask and Where instead of selecting elements, or NonzeroStatic where a bound on their number is known " +
 	"and what fills it up is masked."
+
+// captureRows and captureNumber end advice that a setting makes needless.
+const (
+	captureRows   = " With the setting CaptureDynamicOutputShapeOps (compiler.Configure) the graph holds the call."
+	captureNumber = " With the setting CaptureScalarOutputs (compiler.Configure) the graph holds a whole number."
+)
 
 const callOutside = "How many values there are is known only when it has run: call it outside of the compiled function, and compile " +
 	"what comes before and after it."

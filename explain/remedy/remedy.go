@@ -148,10 +148,13 @@ func breakRemedies(l *list, r *explain.Report, g *explain.BreakGroup, f Finding)
 			Hunks: w.Hunks, Note: w.Note, Quieter: w.Note != "",
 		}, f)
 	}
-	if r.OfGo() || g.Lead.Noise {
+	if g.Lead.Noise {
 		return any
 	}
 	for _, s := range switchesOfBreak(g.Lead) {
+		if r.OfGo() && !s.ForGo() {
+			continue
+		}
 		any = true
 		l.add(OfSwitch(s), f)
 	}
@@ -198,7 +201,7 @@ func causeRemedies(l *list, r *explain.Report, c *explain.RecompileCause, f Find
 	if g.Kind == breaks.SizeChanged && !settled {
 		add(Switch{"dynamic", "true"})
 	}
-	if !r.OfGo() && !settled && explain.IsNumber(g.Expected) &&
+	if !settled && explain.IsNumber(g.Expected) &&
 		(g.Kind == breaks.AttributeChanged || strings.Contains(g.Text, "allow_unspec_int_on_nn_module")) {
 		add(Switch{"allow_unspec_int_on_nn_module", "true"})
 	}

@@ -40,6 +40,13 @@ func config(name string) func(string) string {
 	}
 }
 
+// setting sets a field of the compiler's settings.
+func setting(field string) func(string) string {
+	return func(value string) string {
+		return "compiler.Configure(func(s *compiler.Settings) { s." + field + " = " + value + " })"
+	}
+}
+
 // switchTable has the switches; docs and --only read it.
 var switchTable = []switchRow{
 	{
@@ -101,18 +108,21 @@ var switchTable = []switchRow{
 		pySet: func(v string) string { return "torch.compile(f, backend=" + strconv.Quote(v) + ")" },
 	},
 	{
-		name: "capture_scalar_outputs", values: flagValues,
+		name: "capture_scalar_outputs", values: flagValues, goDoes: true,
 		text:  func(v string) string { return onOff(v, "capture numbers that are read out of a tensor (.item())") },
+		goSet: setting("CaptureScalarOutputs"),
 		pySet: config("capture_scalar_outputs"),
 	},
 	{
-		name: "capture_dynamic_output_shape_ops", values: flagValues,
+		name: "capture_dynamic_output_shape_ops", values: flagValues, goDoes: true,
 		text:  func(v string) string { return onOff(v, "capture operators whose result's shape depends on the data") },
+		goSet: setting("CaptureDynamicOutputShapeOps"),
 		pySet: config("capture_dynamic_output_shape_ops"),
 	},
 	{
-		name: "allow_unspec_int_on_nn_module", values: flagValues,
+		name: "allow_unspec_int_on_nn_module", values: flagValues, goDoes: true,
 		text:  func(v string) string { return onOff(v, "let an int of a module be an input of the graph") },
+		goSet: setting("AllowUnspecIntOnNNModule"),
 		pySet: config("allow_unspec_int_on_nn_module"),
 	},
 	{

@@ -113,6 +113,9 @@ func (p *Plan) PlanArena() {
 		}
 	}
 	for _, b := range order {
+		if p.NoReuse {
+			lives[b].From, lives[b].To = 0, len(p.Groups)-1
+		}
 		p.lives = append(p.lives, lives[b])
 		p.arena = append(p.arena, p.slots[b])
 	}

@@ -23,6 +23,7 @@ type Plan struct {
 	Kernels []*sched.Kernel // [] /* group */; nil for extern ones
 	Names   []string        // [] /* group */
 	Packs   []*Packing      // in the order of their kernels
+	NoReuse bool            // no two buffers of the arena share a place
 	Check   *ir.Buffer      // set by kernels whose data is not as it must be; may be nil
 
 	replaces map[int]int

@@ -127,7 +127,7 @@ func f(x *torch.Tensor) *torch.Tensor {
 func main() { fmt.Println(torch.Compile(f)(torch.Ones(3, 2))) }`,
 	},
 	{
-		name: "item", code: breaks.TensorItem, advice: "Keep the value as a 0-dimensional tensor.",
+		name: "item", code: breaks.TensorItem, advice: "Keep the value as a 0-dimensional tensor",
 		before: `
 func f(x *torch.Tensor) *torch.Tensor { return x.Mul(x.Sum().Item()) }
 func main() { fmt.Println(torch.Compile(f)(torch.Ones(3))) }`,
@@ -136,7 +136,7 @@ func f(x *torch.Tensor) *torch.Tensor { return x.Mul(x.Sum()) }
 func main() { fmt.Println(torch.Compile(f)(torch.Ones(3))) }`,
 	},
 	{
-		name: "print", code: breaks.BuiltinPrint, advice: "Move printing out of the compiled function or behind a constant debug flag.",
+		name: "print", code: breaks.BuiltinPrint, advice: "Move printing out of the compiled function or behind a constant debug flag",
 		before: `
 func f(x *torch.Tensor) *torch.Tensor {
 	y := x.Sin()
@@ -157,7 +157,7 @@ func main() {
 	},
 	{
 		name: "print for debugging", code: breaks.BuiltinPrint,
-		advice: "Move printing out of the compiled function or behind a constant debug flag.",
+		advice: "Move printing out of the compiled function or behind a constant debug flag",
 		before: `
 func f(x *torch.Tensor) *torch.Tensor {
 	y := x.Sin()
@@ -746,6 +746,96 @@ func main() {
 	s := []float64{3, 4}
 	s = s[:1]
 	fmt.Println(torch.Compile(f)(torch.Ones(3), s[:2][1]))
+}`,
+	},
+	{
+		name: "rows that are captured: nonzero", code: breaks.DynamicShapeOperator,
+		advice: "With the setting CaptureDynamicOutputShapeOps (compiler.Configure) the graph holds the call",
+		before: `
+func f(x *torch.Tensor) *torch.Tensor { return x.Nonzero().Mul(2) }
+func main() {
+	fmt.Println(torch.Compile(f)(torch.Arange(3)))
+}`,
+		after: `
+func f(x *torch.Tensor) *torch.Tensor { return x.Nonzero().Mul(2) }
+func main() {
+	compiler.Configure(func(s *compiler.Settings) { s.CaptureDynamicOutputShapeOps = true })
+	fmt.Println(torch.Compile(f)(torch.Arange(3)))
+}`,
+	},
+	{
+		name: "rows that are captured: masked_select", code: breaks.DynamicShapeOperator,
+		advice: "With the setting CaptureDynamicOutputShapeOps (compiler.Configure) the graph holds the call",
+		before: `
+func f(x *torch.Tensor) *torch.Tensor { return x.MaskedSelect(x.Gt(1)).Mul(2) }
+func main() {
+	fmt.Println(torch.Compile(f)(torch.Arange(4)))
+}`,
+		after: `
+func f(x *torch.Tensor) *torch.Tensor { return x.MaskedSelect(x.Gt(1)).Mul(2) }
+func main() {
+	compiler.Configure(func(s *compiler.Settings) { s.CaptureDynamicOutputShapeOps = true })
+	fmt.Println(torch.Compile(f)(torch.Arange(4)))
+}`,
+	},
+	{
+		name: "rows that are captured: unique", code: breaks.DynamicShapeOperator,
+		advice: "With the setting CaptureDynamicOutputShapeOps (compiler.Configure) the graph holds the call",
+		before: `
+func f(x *torch.Tensor) *torch.Tensor { return x.Mul(2).Unique()[0].Add(1) }
+func main() {
+	fmt.Println(torch.Compile(f)(torch.NewTensor([]int{3, 1, 3})))
+}`,
+		after: `
+func f(x *torch.Tensor) *torch.Tensor { return x.Mul(2).Unique()[0].Add(1) }
+func main() {
+	compiler.Configure(func(s *compiler.Settings) { s.CaptureDynamicOutputShapeOps = true })
+	fmt.Println(torch.Compile(f)(torch.NewTensor([]int{3, 1, 3})))
+}`,
+	},
+	{
+		name: "rows that are captured: unique_consecutive", code: breaks.DynamicShapeOperator,
+		advice: "With the setting CaptureDynamicOutputShapeOps (compiler.Configure) the graph holds the call",
+		before: `
+func f(x *torch.Tensor) *torch.Tensor { return x.Mul(2).UniqueConsecutive()[0] }
+func main() {
+	fmt.Println(torch.Compile(f)(torch.NewTensor([]int{3, 3, 1})))
+}`,
+		after: `
+func f(x *torch.Tensor) *torch.Tensor { return x.Mul(2).UniqueConsecutive()[0] }
+func main() {
+	compiler.Configure(func(s *compiler.Settings) { s.CaptureDynamicOutputShapeOps = true })
+	fmt.Println(torch.Compile(f)(torch.NewTensor([]int{3, 3, 1})))
+}`,
+	},
+	{
+		name: "a number that is captured", code: breaks.TensorItem,
+		advice: "with the setting CaptureScalarOutputs (compiler.Configure) the graph holds a whole number",
+		before: `
+func f(x *torch.Tensor) *torch.Tensor { return x.Mul(x.Sum().ItemInt()) }
+func main() {
+	fmt.Println(torch.Compile(f)(torch.NewTensor([]int{3, 3, 1})))
+}`,
+		after: `
+func f(x *torch.Tensor) *torch.Tensor { return x.Mul(x.Sum().ItemInt()) }
+func main() {
+	compiler.Configure(func(s *compiler.Settings) { s.CaptureScalarOutputs = true })
+	fmt.Println(torch.Compile(f)(torch.NewTensor([]int{3, 3, 1})))
+}`,
+	},
+	{
+		name: "a print that waits", code: breaks.BuiltinPrint,
+		advice: "among the setting ReorderableLoggingFunctions (compiler.Configure) prints when the graph has run",
+		before: `
+func f(x *torch.Tensor) *torch.Tensor { y := x.Mul(2); fmt.Println("here"); return y.Add(1) }
+func main() {
+	fmt.Println(torch.Compile(f)(torch.Ones(2)))
+}`,
+		after: `
+func f(x *torch.Tensor) *torch.Tensor { y := x.Mul(2); fmt.Println("here"); return y.Add(1) }
+func main() {
+	compiler.Configure(func(s *compiler.Settings) { s.ReorderableLoggingFunctions = []any{fmt.Println} })
+	fmt.Println(torch.Compile(f)(torch.Ones(2)))
 }`,
 	},
 	{

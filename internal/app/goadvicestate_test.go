@@ -175,7 +175,7 @@ func main() {
 }`,
 	},
 	{
-		name: "a number that a break gives", advice: "Keep the value as a 0-dimensional tensor.",
+		name: "a number that a break gives", advice: "Keep the value as a 0-dimensional tensor",
 		before: `
 func f(x *torch.Tensor) *torch.Tensor {
 	y := x.Sin()

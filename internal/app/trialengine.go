@@ -12,6 +12,7 @@ import (
 	"tcdbg/internal/app/operators"
 	"tcdbg/internal/app/results"
 	"tcdbg/torch"
+	"tcdbg/torch/compiler"
 	"tcdbg/tracer"
 	"tcdbg/tracer/host"
 )
@@ -89,6 +90,12 @@ func (e *engineTrial) configure(c *tracer.Config) {
 			v.Backend = s.Value
 		case "recompile_limit":
 			v.RecompileLimit, _ = strconv.Atoi(s.Value)
+		case "capture_scalar_outputs":
+			compiler.Configure(func(c *compiler.Settings) { c.CaptureScalarOutputs = s.Value == "true" })
+		case "capture_dynamic_output_shape_ops":
+			compiler.Configure(func(c *compiler.Settings) { c.CaptureDynamicOutputShapeOps = s.Value == "true" })
+		case "allow_unspec_int_on_nn_module":
+			compiler.Configure(func(c *compiler.Settings) { c.AllowUnspecIntOnNNModule = s.Value == "true" })
 		case "mark_dynamic":
 			if m, err := remedy.ParseMark(s.Value); err == nil {
 				v.Marks = append(v.Marks, tracer.Mark{Function: m.Function, Name: m.Name, Dim: m.Dim})

@@ -370,7 +370,7 @@ func TestTrySwitches(t *testing.T) {
 	if none.Verdict.Proven || !strings.Contains(none.Verdict.Why, "took no effect") {
 		t.Errorf("a mark of no parameter: %+v", none.Verdict)
 	}
-	if out := run(t, tcdbg(t, state, "try", "--only", "capture_scalar_outputs=true", path)); out.code != ExitUsage ||
+	if out := run(t, tcdbg(t, state, "try", "--only", "ignore_logging_functions=logging", path)); out.code != ExitUsage ||
 		!strings.Contains(out.stderr, "a switch of PyTorch") {
 		t.Errorf("%+v", out)
 	}

@@ -26,6 +26,7 @@ const (
 	Disabled = "disabled"   // where compiling is disabled
 	Skipped  = "skipped"    // the compiler gave the function up
 	Deferred = "deferred"   // a deferred call, of which only the host knows what follows
+	Off      = "off"        // Disable is set
 	Stance   = "stance "    // and the stance's name
 	NoEntry  = "no entry"   // no entry fitted, and nothing was compiled
 	Stopping = "breakpoint" // so that a line of it can be stopped at

@@ -98,6 +98,30 @@ func MaybeMarkDynamic(t *torch.Tensor, dims ...int) { mark(t, torch.DimMaybe, di
 // torch.Check does not answer, breaks the graph. It panics for a dimension that t does not have.
 func MarkUnbacked(t *torch.Tensor, dims ...int) { mark(t, torch.DimUnbacked, dims) }
 
+// Unbacked is what MarkUnbackedWith says of sizes, as the keywords of PyTorch's mark_unbacked do. Its
+// hint_override has no counterpart: no kernel is chosen by what such a size is likely to be; nor has specialize_on:
+// for a size that deserves code of its own a tensor is passed that is not marked.
+type Unbacked struct {
+	// Min and Max bound the size: a call with another size panics. Max 0: no bound.
+	Min, Max int
+	// ShapeID names a size: dimensions with one name have one symbol, and a call in which they differ panics.
+	ShapeID string
+	// Strict has code that makes the size a constant be an error, in place of a break of the graph.
+	Strict bool
+}
+
+// MarkUnbackedWith is MarkUnbacked with bounds, a name that several sizes share, or strictness. It panics
+// for bounds that contradict each other.
+func MarkUnbackedWith(t *torch.Tensor, u Unbacked, dims ...int) {
+	if u.Min < 0 || u.Max < 0 || u.Max > 0 && u.Max < u.Min {
+		panic(fmt.Sprintf("compiler.MarkUnbackedWith: no size is at least %d and at most %d", u.Min, u.Max))
+	}
+	for _, d := range dims {
+		t.Size(d)
+	}
+	t.SetUnbacked(torch.Unbacked(u), dims...)
+}
+
 func mark(t *torch.Tensor, m torch.DimMark, dims []int) {
 	for _, d := range dims {
 		t.Size(d)

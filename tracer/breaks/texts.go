@@ -78,7 +78,8 @@ var explained = []Cause{
 	{
 		Code: BuiltinPrint, Short: "print call", Fixability: FixableByYou,
 		Explanation: "The built-in has a side effect, or works on types that the tracer does not support, so the graph must end before it.",
-		Hints:       []string{"Move printing out of the compiled function or behind a constant debug flag."},
+		Hints: []string{"Move printing out of the compiled function or behind a constant debug flag; a function that is among the " +
+			"setting ReorderableLoggingFunctions (compiler.Configure) prints when the graph has run."},
 	},
 	{
 		Code: FakeTensorFailure, Short: "fake tensor propagation failed", Fixability: FixableByYou,
@@ -147,7 +148,8 @@ var explained = []Cause{
 	{
 		Code: TensorItem, Short: "tensor value read as a number", Fixability: FixableByYou,
 		Explanation: "Item turns a tensor element into a native number, which does not exist while tracing.",
-		Hints:       []string{"Keep the value as a 0-dimensional tensor."},
+		Hints: []string{"Keep the value as a 0-dimensional tensor; with the setting CaptureScalarOutputs (compiler.Configure) the " +
+			"graph holds a whole number."},
 	},
 	{
 		Code: UnsupportedContext, Short: "unsupported context manager", Fixability: FixableByYou,

@@ -28,6 +28,9 @@ func (tr *Trace) call(in *ssa.Call) {
 	}
 	tr.guardCallee(&in.Call)
 	f := tr.th.Top()
+	if logsLater(tr, in) {
+		return
+	}
 	if fn, free := f.Callee(&in.Call); fn != nil {
 		if b, ok := tr.env.Bindings[fn.String()]; ok { // of nn/functional, which has a body
 			tr.operator(in, in.Call.Args, b)

@@ -37,9 +37,17 @@ type Start struct {
 	Dynamic    map[string]map[int]bool // source name -> dimensions to make symbolic
 	AllDynamic bool                    // make all sizes and numbers symbolic
 	Avoid      Avoided
+	Rules      Rules
 	Backward   bool    // capture calls of Tensor.Backward
 	Watch      Watcher // a debugger; nil without
 	Record     bool    // its steps, for Steps
+}
+
+// Rules are settings that a trace goes by.
+type Rules struct {
+	ConstantInts, ConstantFloats bool // numbers are constants, also those that change
+	StaticParameters             bool // sizes of parameters are constants
+	Logging                      map[string]Logging
 }
 
 // Watcher stops traces.
@@ -106,6 +114,7 @@ func newFrames(env *Env, in *host.Interp, region []*host.Frame) *frames {
 func newCapture(fs *frames, gs *guard.Set, entry *guard.Addresses, s Start) *capture {
 	c := &capture{
 		frames: fs, guards: gs, Entry: entry, Shapes: &sym.Env{}, Symbols: guard.Origins{}, dynamic: s.Dynamic, allDynamic: s.AllDynamic,
+		rules: s.Rules,
 		Nodes: map[*torch.Tensor]*graph.Node{}, inputOf: map[*torch.Tensor]*input{},
 	}
 	c.Graph = graph.New("graph", c.Shapes)

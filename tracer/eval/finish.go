@@ -27,6 +27,7 @@ func (tr *Trace) finish(s *stop) *replay.Entry {
 	} else {
 		rs.frames(entry)
 	}
+	rs.logged(entry)
 	for _, w := range tr.mem.order {
 		if w.n != nil && w.n.Src == w.loc && w.n.Src != nil {
 			continue // what was there is there again

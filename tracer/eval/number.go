@@ -26,6 +26,13 @@ import (
 // IsOpen reports whether the number at s is an input: it was seen to change, or the
 // program asked for everything to be dynamic.
 func (c *capture) IsOpen(s *value.Source) bool {
+	constant := c.rules.ConstantInts
+	if value.KindOf(s.Type).Class == value.Floating {
+		constant = c.rules.ConstantFloats
+	}
+	if constant {
+		return false
+	}
 	return c.dynamic[s.Name][guard.AnyDim] || c.allDynamic && value.Openable(s)
 }
 

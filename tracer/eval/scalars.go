@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"go/token"
 	"go/types"
+	"regexp"
+	"strings"
 
 	"tcdbg/graph"
 	"tcdbg/ops"
@@ -142,12 +144,66 @@ func (sc scalars) remember(s *sym.Symbol, n *graph.Node) {
 }
 
 // unbackedSize is the symbol of a size that the program marked as unbacked.
-func (c *capture) unbackedSize(s *value.Source, dim, size int) sym.Int {
+func (c *capture) unbackedSize(s *value.Source, dim, size int, said *torch.Unbacked) sym.Int {
+	if said == nil {
+		said = &torch.Unbacked{}
+	}
+	if x, there := c.named[said.ShapeID]; there {
+		return c.sameUnbacked(x, s, dim, size)
+	}
 	x := c.Shapes.NewUnbacked()
 	u, _ := x.AsSymbol()
 	u.Low, u.Source = 0, fmt.Sprintf("%s.size()[%d]", s.Name, dim)
 	c.Symbols[u] = guard.Origin{Src: s, Dim: dim, Hint: size, Expr: x, At: ofProgram(c.frames.UserStack())}
+	if said.Min > 0 {
+		sym.Rel{Op: sym.OpLe, A: sym.Const(int64(said.Min)), B: x}.Assume()
+	}
+	if said.Max > 0 {
+		sym.Rel{Op: sym.OpLe, A: x, B: sym.Const(int64(said.Max))}.Assume()
+	}
+	if said.ShapeID != "" {
+		if c.named == nil {
+			c.named = map[string]sym.Int{}
+		}
+		c.named[said.ShapeID] = x
+	}
+	if said.Strict {
+		c.strict = append(c.strict, u)
+	}
 	return x
+}
+
+// sameUnbacked is the symbol of a size that has the name of an earlier one, which has to be as large.
+func (c *capture) sameUnbacked(x sym.Int, s *value.Source, dim, size int) sym.Int {
+	u, _ := x.AsSymbol()
+	o := c.Symbols[u]
+	if o.Hint != size {
+		panic(&torch.Error{Op: "torch.Compile", Kind: "RuntimeError", Msg: fmt.Sprintf(
+			"Runtime assertion failed for expression Eq(%s, %s.size()[%d]): %d and %d, which are marked as one size",
+			u.Source, s.Name, dim, o.Hint, size)})
+	}
+	c.guards.SameSize(u, o, s, dim)
+	return x
+}
+
+// asksSize is a question whether a size is a certain number.
+var asksSize = regexp.MustCompile(`^Eq\((u\d+), (\d+)\)`)
+
+// StrictViolated says, in PyTorch's words, that a break would make a size a constant that is marked strictly; "" where
+// none would.
+func (c *capture) StrictViolated(b *replay.Break) string {
+	if b == nil || b.Code != breaks.DataDependentBranching {
+		return ""
+	}
+	asked := asksSize.FindStringSubmatch(strings.TrimPrefix(b.Detail, breaks.Unguarded))
+	for _, u := range c.strict {
+		if asked != nil && asked[1] == u.Name {
+			return fmt.Sprintf("Constraints violated (%s)! For more information, run with TORCH_LOGS=\"+dynamic\".\n"+
+				"  - You marked %s as unbacked and strict but your code specialized it to be a constant (%s).",
+				u.Source, u.Source, asked[2])
+		}
+	}
+	return ""
 }
 
 // unbackedInput notes an input with such sizes, and breaks where the graph cannot have one.

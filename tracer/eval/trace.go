@@ -59,6 +59,7 @@ type Trace struct {
 	record *stepRecord       // nil: not asked for
 	apart  []ssa.Instruction // an operator that reads what a gradient is asked for by
 	passes passes            // backward passes that are in the graph
+	later  []loggedCall      // calls that are made when the graph has run
 }
 
 // frames are the frames of the scratch thread, where they are in the program, and what
@@ -84,6 +85,7 @@ type capture struct {
 	Symbols    guard.Origins
 	dynamic    map[string]map[int]bool // see Start
 	allDynamic bool
+	rules      Rules
 	Demands    guard.Demands
 
 	Graph    *graph.Graph
@@ -94,6 +96,8 @@ type capture struct {
 	NumberOf map[*graph.Node]replay.GraphInput // inputs that are numbers
 	operands map[numberKey]*graph.Node         // those that come in a tensor
 	made     []madeNode                        // calls of operators, in order
+	named    map[string]sym.Int                // unbacked sizes that have a name
+	strict   []*sym.Symbol                     // those that must not become constants
 	scalars  map[*sym.Symbol]*graph.Node       // numbers that are read out of tensors
 	floats   int                               // those with a fraction
 	checked  map[string]bool                   // what torch.Check says of those
@@ -369,7 +373,7 @@ func (c *capture) inputMeta(s *value.Source, t *torch.Tensor) *ops.TensorMeta {
 	for i := range shape {
 		switch {
 		case t.DimMark(i) == torch.DimUnbacked && t.DimOf(i) == nil:
-			m.Shape[i] = c.unbackedSize(s, i, shape[i])
+			m.Shape[i] = c.unbackedSize(s, i, shape[i], torch.UnbackedOf(t, i))
 		case shape[i] >= 2 && c.isDynamic(s, t, i):
 			m.Shape[i] = c.symbolFor(s, i, shape[i], t.DimOf(i))
 			c.Demands.Add(s, t, i, m.Shape[i])
@@ -389,6 +393,9 @@ func (c *capture) isDynamic(s *value.Source, t *torch.Tensor, d int) bool {
 	case torch.DimDynamic, torch.DimMaybe:
 		return true
 	case torch.DimStatic:
+		return false
+	}
+	if c.rules.StaticParameters && t.RequiresGrad() && t.IsLeaf() && !value.Openable(s) {
 		return false
 	}
 	return c.allDynamic || c.dynamic[s.Name][d]

@@ -154,6 +154,9 @@ func anonymousInterface(r reflect.Type) bool {
 	return r.Kind() == reflect.Interface && r.NumMethod() > 0 && r.Name() == ""
 }
 
+// ValueAt is the value at p, as an argument of type r of native code.
+func ValueAt(in *Interp, r reflect.Type, p unsafe.Pointer) reflect.Value { return nativeArg(in, r, p) }
+
 func nativeArg(in *Interp, r reflect.Type, p unsafe.Pointer) reflect.Value {
 	if !anonymousInterface(r) {
 		return reflect.NewAt(r, p).Elem()

@@ -60,6 +60,7 @@ type Entry struct {
 	Freed   []int                // outputs of the graph whose history a backward pass in it has freed
 	Passes  [][]*value.Source    // the leaves that each backward pass in the graph gives gradients
 	Items   map[*sym.Symbol]Item // where numbers that come out of data are
+	Logged  []Logged             // calls to make when all else is done
 	Results []Result             // of the compiled function, when the cache entry returns
 
 	ReadGrads []*value.Source // gradients that were there on entry and are read
@@ -152,6 +153,7 @@ func (e *Entry) Execute(th *host.Thread, frames []*host.Frame, a *guard.Addresse
 	e.free(m.outs)
 	m.prepare()
 	pending := e.pending(m)
+	say := e.logging(m)
 	arm := e.watch(th.In, a, m.outs)
 	if e.Break == nil {
 		for i, r := range e.Results {
@@ -159,6 +161,7 @@ func (e *Entry) Execute(th *host.Thread, frames []*host.Frame, a *guard.Addresse
 		}
 		e.commit(th, a, pending)
 		arm()
+		say()
 		for range frames[1:] {
 			th.Pop()
 		}
@@ -168,6 +171,7 @@ func (e *Entry) Execute(th *host.Thread, frames []*host.Frame, a *guard.Addresse
 	}
 	e.rebuild(th, frames, m, func() { e.commit(th, a, pending) })
 	arm()
+	say()
 	return false
 }
 

@@ -36,6 +36,9 @@ func (e *Entry) Text(in *host.Interp) string {
 		}
 		w.line("%s[%s] = %s", s.Src.Name, s.Key.Text, w.text(s.Val.From))
 	}
+	for _, l := range e.Logged {
+		w.line("%s(%s)", l.Name, w.list(results(l.Args)))
+	}
 	if e.Break == nil {
 		w.line("%s", strings.TrimSpace("return "+w.list(results(e.Results))))
 		return w.String()

@@ -84,10 +84,24 @@ func main() {
 	fmt.Println("row 28:", torch.Compile(double, kw.Backend("counting"))(x), compiler.ListBackends("debug"))
 	fmt.Println("row 29:", compiler.ListBackends(), compiler.ListModeOptions("reduce-overhead"))
 	fmt.Println("row 30:", torch.Compile(double, kw.Options(map[string]any{"max_fusion_size": 8}))(x), compiler.ListOptions())
+	try("row 30", func() { torch.Compile(double, kw.Options(map[string]any{"freezzing": true})) })
+	try("row 30", func() { torch.Compile(double, kw.Options(map[string]any{"cuda.arch": "90"})) })
+	try("row 30", func() {
+		torch.Compile(func(x *torch.Tensor) *torch.Tensor { return x.Log() }, kw.Options(map[string]any{"nan_asserts": true}))(x.Neg())
+	})
 	fmt.Println("row 44:", len(nn.StateDict(torch.Compile(nn.NewLinear(2, 2)))), "tensors of a compiled module")
 	ex := torch.Explain(inner)
 	fmt.Println("row 47:", ex(x).GraphCount, "graph")
-	old := compiler.Configure(func(c *compiler.Settings) { c.SuppressErrors = true })
+	old := compiler.Configure(func(c *compiler.Settings) {
+		c.SuppressErrors, c.ReorderableLoggingFunctions = true, []any{fmt.Println}
+	})
 	fmt.Println("row 53:", torch.Compile(double, kw.Backend(torch.BackendFunc(failing)))(x), old.RecompileLimit)
+	torch.Compile(func(x *torch.Tensor) *torch.Tensor {
+		fmt.Println("row 53: printed after the graph", x)
+		return x.Mul(2)
+	}, kw.Fullgraph(true))(x)
+	compiler.Configure(func(c *compiler.Settings) { c.SuppressErrors, c.Verbose = false, true })
+	try("row 53", func() { torch.Compile(double, kw.Backend(torch.BackendFunc(failing)))(x) })
+	torch.Compile(double, kw.Options(map[string]any{"debug": true}))(x)
 	try("row 63", func() { fmt.Println(torch.Ones(2, kw.Device("cuda"))) })
 }

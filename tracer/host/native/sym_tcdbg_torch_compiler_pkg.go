@@ -26,6 +26,7 @@ func pkg_tcdbg_torch_compiler() *rt.Pkg {
 			"MarkDynamic":        p_tcdbg_torch_compiler.MarkDynamic,
 			"MarkStatic":         p_tcdbg_torch_compiler.MarkStatic,
 			"MarkUnbacked":       p_tcdbg_torch_compiler.MarkUnbacked,
+			"MarkUnbackedWith":   p_tcdbg_torch_compiler.MarkUnbackedWith,
 			"MaybeMarkDynamic":   p_tcdbg_torch_compiler.MaybeMarkDynamic,
 			"RegisterBackend":    p_tcdbg_torch_compiler.RegisterBackend,
 			"Reset":              p_tcdbg_torch_compiler.Reset,
@@ -39,6 +40,7 @@ func pkg_tcdbg_torch_compiler() *rt.Pkg {
 		Types: map[string]reflect.Type{
 			"CacheInfo": reflect.TypeFor[p_tcdbg_torch_compiler.CacheInfo](),
 			"Settings":  reflect.TypeFor[p_tcdbg_torch_compiler.Settings](),
+			"Unbacked":  reflect.TypeFor[p_tcdbg_torch_compiler.Unbacked](),
 		},
 	}
 }

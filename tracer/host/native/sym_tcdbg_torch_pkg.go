@@ -534,6 +534,7 @@ func pkg_tcdbg_torch() *rt.Pkg {
 			"TriuIndices":                 p_tcdbg_torch.TriuIndices,
 			"TrueDivide":                  p_tcdbg_torch.TrueDivide,
 			"Trunc":                       p_tcdbg_torch.Trunc,
+			"UnbackedOf":                  p_tcdbg_torch.UnbackedOf,
 			"Unbind":                      p_tcdbg_torch.Unbind,
 			"Unflatten":                   p_tcdbg_torch.Unflatten,
 			"Unfold":                      p_tcdbg_torch.Unfold,
@@ -593,6 +594,7 @@ func pkg_tcdbg_torch() *rt.Pkg {
 			"Storage":         reflect.TypeFor[p_tcdbg_torch.Storage](),
 			"Tensor":          reflect.TypeFor[p_tcdbg_torch.Tensor](),
 			"Traffic":         reflect.TypeFor[p_tcdbg_torch.Traffic](),
+			"Unbacked":        reflect.TypeFor[p_tcdbg_torch.Unbacked](),
 			"VariadicKind":    reflect.TypeFor[p_tcdbg_torch.VariadicKind](),
 		},
 	}

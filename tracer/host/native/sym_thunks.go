@@ -1220,6 +1220,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*int)(a[1]))
 		}
+	case func(*p_tcdbg_torch.Tensor, int) *p_tcdbg_torch.Unbacked:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Unbacked)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*int)(a[1]))
+		}
 	case func(*p_tcdbg_torch.Tensor, int) int:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*int)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*int)(a[1]))
@@ -1319,6 +1323,14 @@ func Thunk(f any) rt.Thunk {
 	case func(*p_tcdbg_torch.Tensor, p_tcdbg_torch.DimMark, ...int):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*p_tcdbg_torch.DimMark)(a[1]), *(*[]int)(a[2])...)
+		}
+	case func(*p_tcdbg_torch.Tensor, p_tcdbg_torch.Unbacked, ...int):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*p_tcdbg_torch.Unbacked)(a[1]), *(*[]int)(a[2])...)
+		}
+	case func(*p_tcdbg_torch.Tensor, p_tcdbg_torch_compiler.Unbacked, ...int):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*p_tcdbg_torch_compiler.Unbacked)(a[1]), *(*[]int)(a[2])...)
 		}
 	case func(*p_tcdbg_torch.Tensor, uint64, uint64) *p_tcdbg_torch.Error:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
