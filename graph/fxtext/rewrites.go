@@ -46,6 +46,8 @@ func rewrites(target string) (rewrite, bool) {
 		return fma, true
 	case "prims._low_memory_max_pool_with_offsets.default":
 		return maxPool, true
+	case "prims._low_memory_max_pool_offsets_to_indices.default":
+		return poolIndices, true
 	case "operator.getitem":
 		return getitem, true
 	}
@@ -176,15 +178,4 @@ func fma(t *reader, n *fx.Node, c *export.Node, args []argument) error {
 		return err
 	}
 	return t.aten(c, "add.Tensor", argument{value: export.Ref(x.Name)}, args[2])
-}
-
-// maxPool is the pooling where nobody reads the offsets that it also gives, which backward passes do.
-func maxPool(t *reader, n *fx.Node, c *export.Node, args []argument) error {
-	for i := range t.g.Nodes {
-		u := &t.g.Nodes[i]
-		if slices.Contains(u.Args, n.Name) && (u.Op == "output" || u.Text != n.Name+"[0]") && t.used[u.Name] {
-			return t.add(c, args)
-		}
-	}
-	return t.aten(c, "max_pool2d_with_indices.default", args...)
 }
