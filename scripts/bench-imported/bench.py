@@ -7,6 +7,7 @@ what else the machine does hits all of them, and the least time of a call counts
 
 import argparse
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -77,13 +78,13 @@ def exported(folder, name):
 
 
 def measure(opt, folder, name):
-    """The least milliseconds of each, and how far results are from PyTorch's."""
+    """What the turns gave, and how far results are from PyTorch's."""
     exported(folder, name)
     sides = {how: Ours(opt, how, folder, name) for how in (["imported"] if name in OTHERS else ["imported", "written"])}
     try:
         apart = {how: side.ask("first")[1] for how, side in sides.items()}
         sides["PyTorch"] = Eager(name)
-        return turns(sides, opt.seconds), apart
+        return *turns(sides, opt.seconds), apart
     finally:
         for side in sides.values():
             if isinstance(side, Ours):
@@ -91,17 +92,21 @@ def measure(opt, folder, name):
 
 
 def turns(sides, seconds):
+    """The least milliseconds of each side, and the median of how much longer the imported one took in a round."""
     once = {how: side.ask(2)[0] for how, side in sides.items()}
     calls = {how: max(2, int(seconds * 1e3 / 40 / ms)) for how, ms in once.items()}  # some ten rounds
-    best, end = dict(once), time.time() + seconds
-    while time.time() < end:
-        for how, side in sides.items():
-            best[how] = min(best[how], side.ask(calls[how])[0])
-    return best
+    best, ratios, end = dict(once), [], time.time() + seconds
+    while time.time() < end or len(ratios) < 5:
+        now = {how: side.ask(calls[how])[0] for how, side in sides.items() if how != "PyTorch" or len(ratios) < 5}
+        best = {how: min(best[how], now.get(how, best[how])) for how in best}
+        ratios.append(now["imported"] / now.get("written", now["imported"]))
+    return best, statistics.median(ratios)
 
 
-def row(name, best, apart):
-    written = f"{best['written']:.3f} | {best['imported'] / best['written']:.3f}" if "written" in best else " | "
+def row(name, best, median, apart):
+    written = " |  | "
+    if "written" in best:
+        written = f"{best['written']:.3f} | {best['imported'] / best['written']:.3f} | {median:.3f}"
     far = max(apart.values())
     return (f"| {name} | {best['imported']:.3f} | {written} | {best['PyTorch']:.3f} | {best['PyTorch'] / best['imported']:.1f} | "
             f"{far:.1e} |", far)
@@ -114,8 +119,8 @@ def main():
         sys.exit(f"bench-imported: no model {', '.join(sorted(unknown))}: there are {', '.join(MODELS)}")
     torch.set_num_threads(opt.threads)
     print(f"PyTorch {torch.__version__}, threads: {opt.threads}, processors: {len(os.sched_getaffinity(0))}, load {os.getloadavg()[0]:.1f}\n")
-    print("| model | imported, ms | written in Go, ms | imported / Go | PyTorch eager, ms | eager / imported | apart from PyTorch |")
-    print("|---|---|---|---|---|---|---|", flush=True)
+    print("| model | imported, ms | written in Go, ms | imported / Go | median of rounds | PyTorch eager, ms | eager / imported | apart from PyTorch |")
+    print("|---|---|---|---|---|---|---|---|", flush=True)
     failed = []
     with tempfile.TemporaryDirectory() as kept:
         for name in names:
