@@ -88,7 +88,7 @@ func TestCalls(t *testing.T) {
 			"the largest of several sizes", `x: "f32[Max(4, 2, 3), 8][8, 1]cpu"`, "a: \"f32[4, 8][8, 1]cpu\" = torch.relu(x)\nreturn (a,)",
 			"torch.relu(x)",
 		},
-		{"pooling", imageText, poolText + "return (a,)", "torch.max_pool2d_with_indices(x, "},
+		{"pooling", imageText, poolText + "return (a,)", "max_pool2d_with_indices(x, [3, 3], stride = [2, 2], padding = [1, 1])"},
 		{"pooling with offsets", imageText, poolText + offsetText + "return (a, b)", "dtype = torch.int8"},
 		{
 			"pooling, there and back", imageText, poolText + offsetText + indexText + "return (a, i)", "torch.alias(i__of_index1)",
