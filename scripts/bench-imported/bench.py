@@ -48,6 +48,22 @@ class Ours:
             raise RuntimeError(line.split(".pt2: ")[-1] or "our program ended")
         return [float(word) for word in line.split()]
 
+    def processor(self):
+        """Seconds of processor time of the program and what it started."""
+        ticks, left = 0, [self.proc.pid]
+        while left:
+            pid = left.pop()
+            try:
+                with open(f"/proc/{pid}/stat") as f:
+                    fields = f.read().rsplit(")", 1)[1].split()
+                ticks += int(fields[11]) + int(fields[12])
+                for task in os.listdir(f"/proc/{pid}/task"):
+                    with open(f"/proc/{pid}/task/{task}/children") as f:
+                        left += map(int, f.read().split())
+            except OSError:  # it ended
+                pass
+        return ticks / os.sysconf("SC_CLK_TCK")
+
     def end(self):
         try:
             self.proc.stdin.close()
@@ -92,21 +108,27 @@ def measure(opt, folder, name):
 
 
 def turns(sides, seconds):
-    """The least milliseconds of each side, and the median of how much longer the imported one took in a round."""
-    once = {how: side.ask(2)[0] for how, side in sides.items()}
-    calls = {how: max(2, int(seconds * 1e3 / 40 / ms)) for how, ms in once.items()}  # some ten rounds
-    best, ratios, end = dict(once), [], time.time() + seconds
-    while time.time() < end or len(ratios) < 5:
-        now = {how: side.ask(calls[how])[0] for how, side in sides.items() if how != "PyTorch" or len(ratios) < 5}
-        best = {how: min(best[how], now.get(how, best[how])) for how in best}
-        ratios.append(now["imported"] / now.get("written", now["imported"]))
-    return best, statistics.median(ratios)
+    """The least milliseconds of each side, and the processor time of the imported one's calls divided by that of the written one's."""
+    best = {how: side.ask(2)[0] for how, side in sides.items()}
+    calls = {how: max(2, int(seconds * 1e3 / 40 / ms)) for how, ms in best.items()}  # some ten rounds
+    used, rounds, end = dict.fromkeys(sides, 0.0), 0, time.time() + seconds
+    while time.time() < end or rounds < 5:
+        for how, side in sides.items():
+            if how == "PyTorch":
+                if rounds < 5:
+                    best[how] = min(best[how], side.ask(calls[how])[0])
+                continue
+            before = side.processor()
+            best[how] = min(best[how], side.ask(calls[how])[0])
+            used[how] += (side.processor() - before) / calls[how]
+        rounds += 1
+    return best, used["imported"] / (used.get("written") or used["imported"])
 
 
-def row(name, best, median, apart):
+def row(name, best, processor, apart):
     written = " |  | "
     if "written" in best:
-        written = f"{best['written']:.3f} | {best['imported'] / best['written']:.3f} | {median:.3f}"
+        written = f"{best['written']:.3f} | {best['imported'] / best['written']:.3f} | {processor:.3f}"
     far = max(apart.values())
     return (f"| {name} | {best['imported']:.3f} | {written} | {best['PyTorch']:.3f} | {best['PyTorch'] / best['imported']:.1f} | "
             f"{far:.1e} |", far)
@@ -119,7 +141,7 @@ def main():
         sys.exit(f"bench-imported: no model {', '.join(sorted(unknown))}: there are {', '.join(MODELS)}")
     torch.set_num_threads(opt.threads)
     print(f"PyTorch {torch.__version__}, threads: {opt.threads}, processors: {len(os.sched_getaffinity(0))}, load {os.getloadavg()[0]:.1f}\n")
-    print("| model | imported, ms | written in Go, ms | imported / Go | median of rounds | PyTorch eager, ms | eager / imported | apart from PyTorch |")
+    print("| model | imported, ms | written in Go, ms | imported / Go | processor time | PyTorch eager, ms | eager / imported | apart from PyTorch |")
     print("|---|---|---|---|---|---|---|---|", flush=True)
     failed = []
     with tempfile.TemporaryDirectory() as kept:
