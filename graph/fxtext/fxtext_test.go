@@ -74,11 +74,12 @@ func TestCalls(t *testing.T) {
 			"a: \"f32[3, 5][5, 1]cpu\" = x[(i, slice(None, None, None), i)]\nreturn (a,)", "torch.index(x, [i, None, i])",
 		},
 		{
-			"a tensor of numbers", x48, "a: \"i64[2][1]cpu\" = torch.tensor([3, 4])\nreturn (a,)", "torch.stack([a__of_number0, a__of_number1])",
+			"a tensor of numbers", x48, "a: \"i64[2][1]cpu\" = torch.tensor([3, 4])\nreturn (a,)",
+			"torch.stack([a__of_number0, a__of_number1])",
 		},
 		{
-			"a number as a tensor", x48, "a: \"f32[][]cpu\" = torch.tensor(0.5, dtype = torch.float32)\nb: \"f32[4, 8][8, 1]cpu\" = x * a\n" +
-				"return (b,)", "torch.scalar_tensor(0.5, dtype = torch.float32)",
+			"a number as a tensor", x48, "a: \"f32[][]cpu\" = torch.tensor(0.5, dtype = torch.float32)\n" +
+				"b: \"f32[4, 8][8, 1]cpu\" = x * a\nreturn (b,)", "torch.scalar_tensor(0.5, dtype = torch.float32)",
 		},
 		{
 			"an assertion", x48, "_assert_async = torch.ops.aten._assert_async.msg(x, 'no');  _assert_async = None\n" +

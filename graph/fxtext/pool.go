@@ -155,7 +155,8 @@ func poolIndices(t *reader, n *fx.Node, c *export.Node, args []argument) error {
 	offsets, _ := byName["self"].(export.Ref)
 	m := t.tensors[string(offsets)]
 	w, ok := windowOf(byName)
-	if input, okInput := numbersOf(byName["input_size"], len(w.kernel), nil); !ok || !okInput || m == nil || !w.images(sizesOf(input), m.Shape) {
+	input, okInput := numbersOf(byName["input_size"], len(w.kernel), nil)
+	if !ok || !okInput || m == nil || !w.images(sizesOf(input), m.Shape) {
 		return t.add(c, args)
 	}
 	p := &parts{t: t, n: n, c: c}

@@ -39,6 +39,7 @@ func rules() map[string]rule {
 	pieces := map[string]string{"sections": "indices_or_sections", "indices": "indices_or_sections"}
 	padding := map[string]string{"padding": "pad"}
 	wide := map[string]any{"half_to_float": false}
+	planes, spaces := map[string]any{"dims": sym.C(2)}, map[string]any{"dims": sym.C(3)}
 	one := map[string]any{"scale": int64(1), "input_scale": int64(1)}
 	return map[string]rule{
 		"__and__": {op: "bitwise_and"}, "__or__": {op: "bitwise_or"}, "__xor__": {op: "bitwise_xor"},
@@ -78,8 +79,8 @@ func rules() map[string]rule {
 		"_native_batch_norm_legit_no_training": {op: "native_batch_norm", add: map[string]any{"training": false}},
 		"avg_pool2d_backward":                  {op: "_avg_pool_backward", rename: gradient, edit: strideOfKernel},
 		"avg_pool3d_backward":                  {op: "_avg_pool_backward", rename: gradient, edit: strideOfKernel},
-		"_adaptive_avg_pool2d_backward":        {op: "_adaptive_avg_pool_backward", rename: gradient, add: map[string]any{"dims": sym.C(2)}},
-		"_adaptive_avg_pool3d_backward":        {op: "_adaptive_avg_pool_backward", rename: gradient, add: map[string]any{"dims": sym.C(3)}},
+		"_adaptive_avg_pool2d_backward":        {op: "_adaptive_avg_pool_backward", rename: gradient, add: planes},
+		"_adaptive_avg_pool3d_backward":        {op: "_adaptive_avg_pool_backward", rename: gradient, add: spaces},
 		"upsample_nearest1d.vec":               {op: "interpolate", rename: resized, add: map[string]any{"mode": "nearest"}},
 		"upsample_nearest2d.vec":               {op: "interpolate", rename: resized, add: map[string]any{"mode": "nearest"}},
 		"upsample_bilinear2d.vec":              {op: "interpolate", rename: resized, add: map[string]any{"mode": "bilinear"}},
