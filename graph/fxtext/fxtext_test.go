@@ -82,6 +82,10 @@ func TestCalls(t *testing.T) {
 				"b: \"f32[4, 8][8, 1]cpu\" = x * a\nreturn (b,)", "torch.scalar_tensor(0.5, dtype = torch.float32)",
 		},
 		{
+			"a copy into new memory", x48, "e: \"f32[4, 8][8, 1]cpu\" = torch.ops.aten.new_empty_strided.default(x, [4, 8], [8, 1])\n" +
+				"a: \"f32[4, 8][8, 1]cpu\" = torch.ops.aten.copy.default(e, x)\nreturn (a,)", "torch.full([4, 8], 0.0",
+		},
+		{
 			"an assertion", x48, "_assert_async = torch.ops.aten._assert_async.msg(x, 'no');  _assert_async = None\n" +
 				"a: \"f32[4, 8][8, 1]cpu\" = torch.relu(x)\nreturn (a,)", "torch.relu(x)",
 		},

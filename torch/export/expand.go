@@ -18,7 +18,8 @@ func expansions() map[string]expansion {
 	return map[string]expansion{
 		"type_as.default": typeAs, "_weight_norm.default": weightNorm,
 		"embedding_bag.default": embeddingBag, "embedding_bag.padding_idx": embeddingBag,
-		"lstm.input": recurrent(4, lstmStep), "gru.input": recurrent(3, gruStep),
+		"new_empty_strided.default": newEmptyStrided,
+		"lstm.input":                recurrent(4, lstmStep), "gru.input": recurrent(3, gruStep),
 		"rnn_tanh.input": recurrent(1, plainStep(ops.Tanh)), "rnn_relu.input": recurrent(1, plainStep(ops.Relu)),
 	}
 }
@@ -130,6 +131,21 @@ func (b builder) reads(i int) bool {
 // typeAs is a tensor in the dtype of another.
 func typeAs(b builder, args map[string]ops.Arg) []ops.Value {
 	return b.list(ops.To, args["self"], b.meta(args["other"], "other").DType)
+}
+
+// newEmptyStrided is a tensor whose content means nothing: zeros here. Other orders of memory than row by row are refused.
+func newEmptyStrided(b builder, args map[string]ops.Arg) []ops.Value {
+	m := b.meta(args["self"], "self")
+	size, _ := args["size"].([]sym.Int)
+	stride, _ := args["stride"].([]sym.Int)
+	if !slices.Equal(sym.Hints(stride), sym.Hints(ops.ContiguousStrides(size))) {
+		b.refuse("stride=%s", ops.ShapeText(stride))
+	}
+	dtype := m.DType
+	if d, ok := args["dtype"].(ops.DType); ok {
+		dtype = d
+	}
+	return b.list(ops.Full, size, 0.0, dtype)
 }
 
 // weightNorm is v in the lengths g: each slice of v along dim has a length, or all of v where dim is -1.
