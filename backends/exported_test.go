@@ -69,31 +69,47 @@ func TestExportedPrograms(t *testing.T) {
 	}
 }
 
+// recordedCall is one that PyTorch made of an exported program: its arguments as it was given them, in one list with those
+// by keyword as options, and its results.
+type recordedCall struct{ positional, keywords, args, want []any }
+
+// recordedCalls are a program, and the calls of it that lie beside its file: file is NAME.pt, the program NAME.pt2.
+func recordedCalls(t *testing.T, file string) (*torch.ExportedProgram, []recordedCall) {
+	t.Helper()
+	p, err := torch.LoadExported(file + "2")
+	must(t, err)
+	recorded, err := torch.Load(file)
+	must(t, err)
+	var out []recordedCall
+	for _, r := range recorded.([]any) {
+		call := r.([]any)
+		c := recordedCall{positional: call[0].([]any), args: slices.Clone(call[0].([]any)), want: call[2].([]any)}
+		for _, item := range call[1].(torch.OrderedDict) {
+			c.keywords = append(c.keywords, item.Value)
+			c.args = append(c.args, torch.Option{Name: item.Key.(string), Value: item.Value})
+		}
+		out = append(out, c)
+	}
+	return p, out
+}
+
+// made is what a program gives for a call.
+func (c *recordedCall) made(p *torch.ExportedProgram) (out []torch.Value) {
+	torch.NoGrad(func() { out = p.Call(c.args...) })
+	return out
+}
+
 // callExported makes the recorded calls and compares.
 func callExported(t *testing.T, file string) {
 	t.Helper()
-	p, err := torch.LoadExported(file + "2")
-	if err != nil {
-		t.Fatal(err)
-	}
-	recorded, err := torch.Load(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for n, c := range recorded.([]any) {
-		call := c.([]any)
-		args := slices.Clone(call[0].([]any))
-		for _, item := range call[1].(torch.OrderedDict) {
-			args = append(args, torch.Option{Name: item.Key.(string), Value: item.Value})
+	p, calls := recordedCalls(t, file)
+	for n, c := range calls {
+		got := c.made(p)
+		if len(got) != len(c.want) || len(p.OutputNames()) != len(c.want) {
+			t.Fatalf("call %d: %d results named %v, want %d", n, len(got), p.OutputNames(), len(c.want))
 		}
-		var got []torch.Value
-		torch.NoGrad(func() { got = p.Call(args...) })
-		want := call[2].([]any)
-		if len(got) != len(want) || len(p.OutputNames()) != len(want) {
-			t.Fatalf("call %d: %d results named %v, want %d", n, len(got), p.OutputNames(), len(want))
-		}
-		for i := range want {
-			if err := sameValue(got[i], want[i]); err != nil {
+		for i := range c.want {
+			if err := sameValue(got[i], c.want[i]); err != nil {
 				t.Errorf("call %d: %s: %v", n, p.OutputNames()[i], err)
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"unsafe"
@@ -131,30 +130,20 @@ func TestLibraries(t *testing.T) {
 	for _, name := range []string{"linear_relu", "conv_norm_eval", "attention", "bfloat16", "tied", "trees"} {
 		t.Run(name, func(t *testing.T) {
 			file := "../torch/testdata/exported/" + name + ".pt"
-			p, err := torch.LoadExported(file + "2")
-			must(t, err)
+			p, calls := recordedCalls(t, file)
 			general := packaged(t, p, name, "testdata/library/call.c", nil)
 			torch.RunExported(exportedOn(t, "inductor"))
 			defer torch.RunExported(nil)
-			recorded, err := torch.Load(file)
-			must(t, err)
-			for n, c := range recorded.([]any) {
-				call := c.([]any)
-				args := slices.Clone(call[0].([]any))
-				for _, item := range call[1].(torch.OrderedDict) {
-					args = append(args, torch.Option{Name: item.Key.(string), Value: item.Value})
-				}
-				var ours []torch.Value
-				torch.NoGrad(func() { ours = p.Call(args...) })
-				want := call[2].([]any)
+			for n, c := range calls {
+				ours, want := c.made(p), c.want
 				for i := range want {
 					want[i], ours[i] = asTensor(want[i]), asTensor(ours[i])
 				}
 				program := general
-				if x := leaves(args...)[0].(*torch.Tensor); x.Shape()[0] == 1 { // a range begins at 2
+				if x := leaves(c.args...)[0].(*torch.Tensor); x.Shape()[0] == 1 { // a range begins at 2
 					program = packaged(t, p, name, "testdata/library/call.c", map[string]int64{p.InputNames()[0] + ":0": 1})
 				}
-				got := callLibrary(t, program, p, leaves(call[0], call[1]), ours, "2", "3")
+				got := callLibrary(t, program, p, leaves(c.positional, c.keywords), ours, "2", "3")
 				for i := range want {
 					if err := sameValue(got[i], want[i]); err != nil {
 						t.Errorf("call %d: %s: %v", n, p.OutputNames()[i], err)
@@ -255,18 +244,14 @@ func TestLibrariesOfOtherWidths(t *testing.T) {
 	test.Long(t, "the runtime library is compiled for two other widths")
 	cc := cCompiler(t)
 	const name = "conv_norm_eval"
-	file := "../torch/testdata/exported/" + name + ".pt"
-	p, err := torch.LoadExported(file + "2")
-	must(t, err)
-	recorded, err := torch.Load(file)
-	must(t, err)
-	call := recorded.([]any)[0].([]any)
+	p, calls := recordedCalls(t, "../torch/testdata/exported/"+name+".pt")
+	c := calls[0]
 	for _, lanes := range []int{4, 8} {
 		dir := t.TempDir()
 		must(t, backends.NewSet(backends.Config{Lanes: lanes}).Package(p, dir, name, nil))
 		program := linked(t, cc, dir, name, "testdata/library/call.c")
-		got := callLibrary(t, program, p, leaves(call[0], call[1]), call[2].([]any), "2", "1")
-		if err := sameValue(got[0], call[2].([]any)[0]); err != nil {
+		got := callLibrary(t, program, p, leaves(c.positional, c.keywords), c.want, "2", "1")
+		if err := sameValue(got[0], c.want[0]); err != nil {
 			t.Errorf("%d lanes: %v", lanes, err)
 		}
 	}

@@ -20,6 +20,16 @@ func text(params, body string) string {
 		strings.ReplaceAll(body, "\n", "\n        ") + "\n"
 }
 
+// A pooling as Inductor's graphs have it, with what it keeps for its derivative.
+const (
+	imageText = `x: "f32[2, 3, 9, 7][189, 63, 7, 1]cpu"`
+	poolText  = "p = torch.ops.prims._low_memory_max_pool_with_offsets.default(x, [3, 3], [2, 2], [1, 1], [1, 1], False)\n" +
+		"a: \"f32[2, 3, 5, 4][60, 20, 4, 1]cpu\" = p[0]\n"
+	offsetText = "b: \"i8[2, 3, 5, 4][60, 20, 4, 1]cpu\" = p[1]\n"
+	indexText  = "i: \"i64[2, 3, 5, 4][60, 20, 4, 1]cpu\" = " +
+		"torch.ops.prims._low_memory_max_pool_offsets_to_indices.default(b, [3, 3], [9, 7], [2, 2], [1, 1], [1, 1])\n"
+)
+
 const x48 = `x: "f32[4, 8][8, 1]cpu"`
 
 // TestCalls: what a call becomes.
@@ -54,6 +64,39 @@ func TestCalls(t *testing.T) {
 		{
 			"an index", x48, "a: \"f32[1, 3][8, 1]cpu\" = x[(slice(1, 2, None), slice(None, 3, None))]\nreturn (a,)",
 			"torch.slice(a__of_1, dim = 1, end = 3)",
+		},
+		{
+			"a tensor among indices", x48 + `, i: "i64[3][1]cpu"`,
+			"a: \"f32[2, 3][3, 1]cpu\" = x[(slice(1, 3, None), i)]\nreturn (a,)", "torch.index(a__of_1, [None, i])",
+		},
+		{
+			"two tensors among indices", `x: "f32[4, 5, 8][40, 8, 1]cpu", i: "i64[3][1]cpu"`,
+			"a: \"f32[3, 5][5, 1]cpu\" = x[(i, slice(None, None, None), i)]\nreturn (a,)", "torch.index(x, [i, None, i])",
+		},
+		{
+			"a tensor of numbers", x48, "a: \"i64[2][1]cpu\" = torch.tensor([3, 4])\nreturn (a,)",
+			"torch.stack([a__of_number0, a__of_number1])",
+		},
+		{
+			"a number as a tensor", x48, "a: \"f32[][]cpu\" = torch.tensor(0.5, dtype = torch.float32)\n" +
+				"b: \"f32[4, 8][8, 1]cpu\" = x * a\nreturn (b,)", "torch.scalar_tensor(0.5, dtype = torch.float32)",
+		},
+		{
+			"a copy into new memory", x48, "e: \"f32[4, 8][8, 1]cpu\" = torch.ops.aten.new_empty_strided.default(x, [4, 8], [8, 1])\n" +
+				"a: \"f32[4, 8][8, 1]cpu\" = torch.ops.aten.copy.default(e, x)\nreturn (a,)", "torch.full([4, 8], 0.0",
+		},
+		{
+			"an assertion", x48, "_assert_async = torch.ops.aten._assert_async.msg(x, 'no');  _assert_async = None\n" +
+				"a: \"f32[4, 8][8, 1]cpu\" = torch.relu(x)\nreturn (a,)", "torch.relu(x)",
+		},
+		{
+			"the largest of several sizes", `x: "f32[Max(4, 2, 3), 8][8, 1]cpu"`, "a: \"f32[4, 8][8, 1]cpu\" = torch.relu(x)\nreturn (a,)",
+			"torch.relu(x)",
+		},
+		{"pooling", imageText, poolText + "return (a,)", "max_pool2d_with_indices(x, [3, 3], stride = [2, 2], padding = [1, 1])"},
+		{"pooling with offsets", imageText, poolText + offsetText + "return (a, b)", "dtype = torch.int8"},
+		{
+			"pooling, there and back", imageText, poolText + offsetText + indexText + "return (a, i)", "torch.alias(i__of_index1)",
 		},
 		{
 			"in place", x48, "x += 1;  y: \"f32[4, 8][8, 1]cpu\" = x;  x = None\nz: \"f32[4, 8][8, 1]cpu\" = torch.relu(y)\nreturn (z,)",

@@ -46,9 +46,6 @@ func getitem(t *reader, n *fx.Node, c *export.Node, args []argument) error {
 		items = []export.Arg{args[1].value}
 	}
 	x := &indexing{t: t, n: n, c: c, at: args[0], rank: len(of.Shape)}
-	if done, err := x.ofTensor(items); done || err != nil {
-		return err
-	}
 	for _, it := range items {
 		if err := x.item(it, items); err != nil {
 			c.Target = "torch.ops.operator.getitem"
@@ -67,15 +64,7 @@ type indexing struct {
 	dim  int
 	rank int
 	made int
-}
-
-// ofTensor handles x[i] of a tensor i.
-func (x *indexing) ofTensor(items []export.Arg) (done bool, err error) {
-	r, isRef := items[0].(export.Ref)
-	if _, isTensor := x.t.tensors[string(r)]; len(items) != 1 || !isRef || !isTensor {
-		return false, nil
-	}
-	return true, x.t.aten(x.c, "index.Tensor", x.at, argument{value: []export.Arg{r}})
+	list []export.Arg // tensors among the indices, by dimension; nil where there is none
 }
 
 func (x *indexing) item(it export.Arg, all []export.Arg) error {
@@ -98,7 +87,9 @@ func (x *indexing) item(it export.Arg, all []export.Arg) error {
 		return x.step("select.int", dim, argument{value: it})
 	case export.Ref:
 		if _, isTensor := x.t.tensors[string(it)]; isTensor {
-			return errors.New("a tensor among other indices")
+			x.list = append(append(x.list, make([]export.Arg, x.dim-len(x.list))...), it)
+			x.dim++
+			return nil
 		}
 		return x.step("select.int", dim, argument{value: it})
 	case span:
@@ -127,5 +118,10 @@ func (x *indexing) step(op string, args ...argument) error {
 	return nil
 }
 
-// end gives the last value the node's name.
-func (x *indexing) end() error { return x.t.aten(x.c, "alias.default", x.at) }
+// end gives the last value the node's name. Tensors come last, as PyTorch takes them: after slices, numbers and new dimensions.
+func (x *indexing) end() error {
+	if x.list != nil {
+		return x.t.aten(x.c, "index.Tensor", x.at, argument{value: x.list})
+	}
+	return x.t.aten(x.c, "alias.default", x.at)
+}

@@ -27,8 +27,8 @@ func rewrites(target string) (rewrite, bool) {
 	case "prims.iota.default":
 		return iota, true
 	case "prims.inductor_seeds.default", "prims.inductor_lookup_seed.default", "torch._C._set_grad_enabled",
-		"torch._C._log_api_usage_once":
-		// Random numbers come from our own stream, and gradients are in the graph.
+		"torch._C._log_api_usage_once", "torch._assert_async", "aten._assert_async.default", "aten._assert_async.msg":
+		// Random numbers come from our own stream, gradients are in the graph, and what is lowered to look at asserts nothing.
 		return func(*reader, *fx.Node, *export.Node, []argument) error { return nil }, true
 	case "prims.inductor_random.default":
 		return random, true
@@ -46,6 +46,12 @@ func rewrites(target string) (rewrite, bool) {
 		return fma, true
 	case "prims._low_memory_max_pool_with_offsets.default":
 		return maxPool, true
+	case "prims._low_memory_max_pool_offsets_to_indices.default":
+		return poolIndices, true
+	case "aten.native_layer_norm_backward.default":
+		return layerNormBackward, true
+	case "torch.tensor", "torch._refs.tensor":
+		return literal, true
 	case "operator.getitem":
 		return getitem, true
 	}
@@ -176,15 +182,4 @@ func fma(t *reader, n *fx.Node, c *export.Node, args []argument) error {
 		return err
 	}
 	return t.aten(c, "add.Tensor", argument{value: export.Ref(x.Name)}, args[2])
-}
-
-// maxPool is the pooling where nobody reads the offsets that it also gives, which backward passes do.
-func maxPool(t *reader, n *fx.Node, c *export.Node, args []argument) error {
-	for i := range t.g.Nodes {
-		u := &t.g.Nodes[i]
-		if slices.Contains(u.Args, n.Name) && (u.Op == "output" || u.Text != n.Name+"[0]") && t.used[u.Name] {
-			return t.add(c, args)
-		}
-	}
-	return t.aten(c, "max_pool2d_with_indices.default", args...)
 }

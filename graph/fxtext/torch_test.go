@@ -101,29 +101,39 @@ func TestTorchAgrees(t *testing.T) {
 	var list []asked
 	var reads []*Read
 	var where []string
-	for _, file := range traceFiles(t) {
-		for _, f := range formsOf(t, file) {
-			parsed := fx.Parse(f.text)
-			read, err := Build(parsed, "graph", f.hints)
-			if err != nil || !runnable(f.text, read) {
-				continue
-			}
-			text := f.text
-			if i := strings.Index(text, "("); i > 0 && strings.Contains(text[:i], "class ") {
-				text = "class Graph" + text[i:] // instead of <lambda>
-			}
-			a := asked{Text: strings.ReplaceAll(text, "cuda:0", "cpu")}
-			a.Text = strings.ReplaceAll(a.Text, "type='cuda', index=0", "type='cpu'")
-			for _, p := range read.Graph.Placeholders() {
-				a.Inputs = append(a.Inputs, inputOf(p.Meta))
-			}
-			list, reads, where = append(list, a), append(reads, read), append(where, f.where)
+	forms := slices.Clone(handWritten)
+	for _, f := range handWritten {
+		if _, err := Build(fx.Parse(f.text), "graph", nil); err != nil {
+			t.Errorf("%s: %v", f.where, err)
 		}
+	}
+	for _, file := range traceFiles(t) {
+		forms = append(forms, formsOf(t, file)...)
+	}
+	for _, f := range forms {
+		parsed := fx.Parse(f.text)
+		read, err := Build(parsed, "graph", f.hints)
+		if err != nil || !runnable(f.text, read) {
+			continue
+		}
+		text := f.text
+		if i := strings.Index(text, "("); i > 0 && strings.Contains(text[:i], "class ") {
+			text = "class Graph" + text[i:] // instead of <lambda>
+		}
+		a := asked{Text: strings.ReplaceAll(text, "cuda:0", "cpu")}
+		a.Text = strings.ReplaceAll(a.Text, "type='cuda', index=0", "type='cpu'")
+		for _, p := range read.Graph.Placeholders() {
+			a.Inputs = append(a.Inputs, inputOf(p.Meta))
+		}
+		list, reads, where = append(list, a), append(reads, read), append(where, f.where)
 	}
 	compared := 0
 	for i, a := range ask(t, python, list) {
 		if a.Error != "" {
 			t.Logf("%s: PyTorch cannot run it: %s", where[i], a.Error)
+			if i < len(handWritten) {
+				t.Errorf("%s is no text of PyTorch's", where[i])
+			}
 			continue
 		}
 		compared++
@@ -133,6 +143,58 @@ func TestTorchAgrees(t *testing.T) {
 	if compared < 500 {
 		t.Errorf("only %d graphs were compared", compared)
 	}
+}
+
+// handWritten are forms that the traces have few of or none.
+var handWritten = []form{
+	{"offsets of a pooling", text(imageText, poolText+offsetText+"return (a, b)"), nil},
+	{"indices of a pooling", text(imageText, poolText+offsetText+indexText+"return (a, b, i)"), nil},
+	{"a dilated pooling", text(
+		`x: "f32[2, 9, 8][72, 8, 1]cpu"`,
+		"p = torch.ops.prims._low_memory_max_pool_with_offsets.default(x, [2, 3], [1, 2], [0, 1], [2, 2], True)\n"+
+			"a: \"f32[2, 7, 4][28, 4, 1]cpu\" = p[0]\nb: \"i8[2, 7, 4][28, 4, 1]cpu\" = p[1]\n"+
+			"i: \"i64[2, 7, 4][28, 4, 1]cpu\" = "+
+			"torch.ops.prims._low_memory_max_pool_offsets_to_indices.default(b, [2, 3], [9, 8], [1, 2], [0, 1], [2, 2])\nreturn (a, b, i)",
+	), nil},
+	{"a pooling in three dimensions", text(
+		`x: "f32[2, 6, 5, 4][120, 20, 4, 1]cpu"`,
+		"p = torch.ops.prims._low_memory_max_pool_with_offsets.default(x, [2, 3, 2], [2, 1, 2], [0, 1, 0], [1, 1, 1], False)\n"+
+			"a: \"f32[2, 3, 5, 2][30, 10, 2, 1]cpu\" = p[0]\nb: \"i8[2, 3, 5, 2][30, 10, 2, 1]cpu\" = p[1]\n"+
+			"i: \"i64[2, 3, 5, 2][30, 10, 2, 1]cpu\" = "+
+			"torch.ops.prims._low_memory_max_pool_offsets_to_indices.default(b, [2, 3, 2], [6, 5, 4], [2, 1, 2], [0, 1, 0], [1, 1, 1])\n"+
+			"return (a, b, i)",
+	), nil},
+	{"the derivative of average pooling", text(
+		`g: "f32[2, 5, 4][20, 4, 1]cpu", x: "f32[2, 9, 7][63, 7, 1]cpu"`,
+		"a: \"f32[2, 9, 7][63, 7, 1]cpu\" = "+
+			"torch.ops.aten.avg_pool2d_backward.default(g, x, [3, 3], [2, 2], [1, 1], False, False, None)\nreturn (a,)",
+	), nil},
+	{"the derivative of average pooling with the kernel's stride", text(
+		`g: "f32[2, 4, 3][12, 3, 1]cpu", x: "f32[2, 9, 7][63, 7, 1]cpu"`,
+		"a: \"f32[2, 9, 7][63, 7, 1]cpu\" = "+
+			"torch.ops.aten.avg_pool2d_backward.default(g, x, [2, 2], [], [0, 0], False, True, 3)\nreturn (a,)",
+	), nil},
+	{"the derivative of adaptive pooling", text(
+		`g: "f32[2, 3, 4, 3][36, 12, 3, 1]cpu", x: "f32[2, 3, 9, 7][189, 63, 7, 1]cpu"`,
+		"a: \"f32[2, 3, 9, 7][189, 63, 7, 1]cpu\" = torch.ops.aten._adaptive_avg_pool2d_backward.default(g, x)\nreturn (a,)",
+	), nil},
+	{"the derivative of layer norm", text(
+		`g: "f32[4, 3, 8][24, 8, 1]cpu", x: "f32[4, 3, 8][24, 8, 1]cpu", m: "f32[4, 3, 1][3, 1, 1]cpu", r: "f32[4, 3, 1][3, 1, 1]cpu", `+
+			`w: "f32[8][1]cpu", b: "f32[8][1]cpu"`,
+		"n = torch.ops.aten.native_layer_norm_backward.default(g, x, [8], m, r, w, b, [True, True, True])\n"+
+			"p: \"f32[4, 3, 8][24, 8, 1]cpu\" = n[0]\nq: \"f32[8][1]cpu\" = n[1]\ns: \"f32[8][1]cpu\" = n[2]\nreturn (p, q, s)",
+	), nil},
+	{"a tensor among indices", text(
+		x48+`, i: "i64[3][1]cpu"`, "a: \"f32[2, 3][3, 1]cpu\" = x[(slice(1, 3, None), i)]\nreturn (a,)",
+	), nil},
+	{"tensors apart from each other", text(
+		`x: "f32[4, 5, 8][40, 8, 1]cpu", i: "i64[3][1]cpu"`,
+		"a: \"f32[3, 5][5, 1]cpu\" = x[(i, slice(None, None, None), i)]\nreturn (a,)",
+	), nil},
+	{"a tensor behind a number", text(
+		`x: "f32[4, 5, 8][40, 8, 1]cpu", i: "i64[3][1]cpu"`,
+		"a: \"f32[5, 3, 1][3, 1, 1]cpu\" = x[(1, slice(None, None, None), i, None)]\nreturn (a,)",
+	), nil},
 }
 
 // runnable reports whether both sides compute the same: no random numbers, and of a size that a test takes.

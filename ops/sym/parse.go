@@ -120,6 +120,7 @@ func (p *parser) paren() (Int, error) {
 	return x, nil
 }
 
+// call reads the arguments of a function: two, and of Max and Min any number from there, as sympy writes them.
 func (p *parser) call(name string) (Int, error) {
 	a, err := p.sum()
 	if err != nil {
@@ -128,13 +129,25 @@ func (p *parser) call(name string) (Int, error) {
 	if !p.accept(",") {
 		return a, fmt.Errorf(", expected at %q", p.s)
 	}
-	b, err := p.sum()
-	if err != nil {
-		return a, err
+	for {
+		b, err := p.sum()
+		if err != nil {
+			return a, err
+		}
+		if a, err = apply(name, a, b); err != nil {
+			return a, err
+		}
+		if (name == "Max" || name == "Min") && p.accept(",") {
+			continue
+		}
+		if !p.accept(")") {
+			return a, fmt.Errorf(") expected at %q", p.s)
+		}
+		return a, nil
 	}
-	if !p.accept(")") {
-		return a, fmt.Errorf(") expected at %q", p.s)
-	}
+}
+
+func apply(name string, a, b Int) (Int, error) {
 	switch name {
 	case "Mod":
 		if Is(b, 0) {

@@ -28,7 +28,8 @@ func TestParseReadsWhatIsPrinted(t *testing.T) {
 	a, b := names["s0"], names["s77"]
 	for _, want := range []Int{
 		Const(12), Const(-3), a, names["u_1"], Neg(a), Add(Mul(Const(2), b), Const(1)), Mul(a, Add(b, Const(-4))),
-		FloorDiv(a, Const(4)), FloorDiv(Add(a, b), Const(3)), Mod(a, Const(4)), Max(Const(5), a), Min(a, b), Mod(FloorDiv(b, a), Const(3)),
+		FloorDiv(a, Const(4)), FloorDiv(Add(a, b), Const(3)), Mod(a, Const(4)),
+		Max(Const(5), a), Max(Max(a, b), Const(7)), Min(a, b), Mod(FloorDiv(b, a), Const(3)),
 	} {
 		got, err := Parse(want.String(), lookup)
 		if err != nil || !Same(got, want) {

@@ -39,6 +39,7 @@ func rules() map[string]rule {
 	pieces := map[string]string{"sections": "indices_or_sections", "indices": "indices_or_sections"}
 	padding := map[string]string{"padding": "pad"}
 	wide := map[string]any{"half_to_float": false}
+	planes, spaces := map[string]any{"dims": sym.C(2)}, map[string]any{"dims": sym.C(3)}
 	one := map[string]any{"scale": int64(1), "input_scale": int64(1)}
 	return map[string]rule{
 		"__and__": {op: "bitwise_and"}, "__or__": {op: "bitwise_or"}, "__xor__": {op: "bitwise_xor"},
@@ -76,10 +77,30 @@ func rules() map[string]rule {
 		"adaptive_max_pool3d":                  {op: "adaptive_max_pool3d_with_indices"},
 		"native_group_norm":                    {rename: map[string]string{"N": "n", "C": "c", "HxW": "hxw"}},
 		"_native_batch_norm_legit_no_training": {op: "native_batch_norm", add: map[string]any{"training": false}},
+		"avg_pool2d_backward":                  {op: "_avg_pool_backward", rename: gradient, edit: strideOfKernel},
+		"avg_pool3d_backward":                  {op: "_avg_pool_backward", rename: gradient, edit: strideOfKernel},
+		"_adaptive_avg_pool2d_backward":        {op: "_adaptive_avg_pool_backward", rename: gradient, add: planes},
+		"_adaptive_avg_pool3d_backward":        {op: "_adaptive_avg_pool_backward", rename: gradient, add: spaces},
 		"upsample_nearest1d.vec":               {op: "interpolate", rename: resized, add: map[string]any{"mode": "nearest"}},
 		"upsample_nearest2d.vec":               {op: "interpolate", rename: resized, add: map[string]any{"mode": "nearest"}},
 		"upsample_bilinear2d.vec":              {op: "interpolate", rename: resized, add: map[string]any{"mode": "bilinear"}},
 		"upsample_bicubic2d.vec":               {op: "interpolate", rename: resized, add: map[string]any{"mode": "bicubic"}},
+		"upsample_nearest3d.vec":               {op: "interpolate", rename: resized, add: map[string]any{"mode": "nearest"}},
+		"upsample_linear1d.vec":                {op: "interpolate", rename: resized, add: map[string]any{"mode": "linear"}},
+		"upsample_trilinear3d.vec":             {op: "interpolate", rename: resized, add: map[string]any{"mode": "trilinear"}},
+		"_upsample_nearest_exact1d.vec":        {op: "interpolate", rename: resized, add: map[string]any{"mode": "nearest-exact"}},
+		"_upsample_nearest_exact2d.vec":        {op: "interpolate", rename: resized, add: map[string]any{"mode": "nearest-exact"}},
+		"_upsample_nearest_exact3d.vec":        {op: "interpolate", rename: resized, add: map[string]any{"mode": "nearest-exact"}},
+	}
+}
+
+// gradient is what the derivatives call the gradient of a result.
+var gradient = map[string]string{"grad_output": "grad"}
+
+// strideOfKernel gives the stride of a pooling that has none the sizes of its kernel.
+func strideOfKernel(args map[string]ops.Arg) {
+	if s, ok := args["stride"].([]sym.Int); ok && len(s) == 0 {
+		args["stride"] = args["kernel_size"]
 	}
 }
 
@@ -116,7 +137,7 @@ var meaningless = map[string][]any{
 
 // atenRow finds our operator for torch.ops.aten.NAME.OVERLOAD, and how it differs.
 func atenRow(target string, table map[string]rule) (*ops.Op, rule, error) {
-	full, ok := strings.CutPrefix(target, "torch.ops.aten.")
+	full, ok := cutAten(target)
 	if !ok {
 		return nil, rule{}, &Unsupported{Op: shortTarget(target)}
 	}
@@ -142,6 +163,9 @@ func atenRow(target string, table map[string]rule) (*ops.Op, rule, error) {
 	}
 	return row, r, nil
 }
+
+// cutAten is the name of an operator of aten with its overload.
+func cutAten(target string) (string, bool) { return strings.CutPrefix(target, "torch.ops.aten.") }
 
 // shortTarget is a target as PyTorch prints it: aten.add.Tensor.
 func shortTarget(target string) string { return strings.TrimPrefix(target, "torch.ops.") }

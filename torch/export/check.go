@@ -82,7 +82,7 @@ func (p *Program) Check() (err error) {
 			inputs[i] = shape{m}
 		}
 	}
-	w := &walker{p: p, m: tryMaker{}, vals: map[string]any{}, rules: rules(), symbol: symbol}
+	w := &walker{p: p, m: tryMaker{}, vals: map[string]any{}, rules: rules(), expands: expansions(), symbol: symbol}
 	for i, in := range p.Inputs {
 		w.vals[in.Name] = inputs[i]
 	}
@@ -116,6 +116,9 @@ func (w *walker) lacks(n *Node) bool {
 	}
 	if n.isFunction() {
 		return len(functionRows(n.Target)) == 0
+	}
+	if full, _ := cutAten(n.Target); w.expands[full] != nil {
+		return false
 	}
 	var un *Unsupported
 	_, _, err := atenRow(n.Target, w.rules)

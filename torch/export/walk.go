@@ -24,7 +24,7 @@ type Maker interface {
 // a Fixed one has; symbol gives p's symbols. It returns the values of p.Outputs: mutations are made
 // by calls as well.
 func (p *Program) Walk(m Maker, inputs []any, symbol func(name string) (sym.Int, error)) ([]any, error) {
-	w := &walker{p: p, m: m, vals: map[string]any{}, rules: rules(), symbol: symbol, last: p.lastUses()}
+	w := &walker{p: p, m: m, vals: map[string]any{}, rules: rules(), expands: expansions(), symbol: symbol, last: p.lastUses()}
 	for i, in := range p.Inputs {
 		w.vals[in.Name] = inputs[i]
 	}
@@ -93,12 +93,13 @@ func eachRef(a Arg, f func(Ref)) {
 }
 
 type walker struct {
-	p      *Program
-	m      Maker
-	vals   map[string]any
-	rules  map[string]rule
-	symbol func(string) (sym.Int, error)
-	last   map[int][]string
+	p       *Program
+	m       Maker
+	vals    map[string]any
+	rules   map[string]rule
+	expands map[string]expansion
+	symbol  func(string) (sym.Int, error)
+	last    map[int][]string
 }
 
 // errUnknown is that of a value which a call would give that is not supported.
@@ -189,6 +190,12 @@ func (w *walker) node(n *Node) error {
 	if done, err := w.number(n, args); done || err != nil {
 		return err
 	}
+	if outs, done, err := w.expand(n, args); done || err != nil {
+		if err != nil {
+			return err
+		}
+		return w.store(n, outs)
+	}
 	row, bound, err := w.bind(n, args)
 	if err != nil {
 		return err
@@ -237,7 +244,7 @@ func (w *walker) store(n *Node, outs []ops.Value) error {
 		}
 	}
 	for i, name := range names {
-		if name != "" {
+		if name != "" && outs[i] != nil {
 			w.vals[name] = outs[i]
 		}
 	}

@@ -92,16 +92,46 @@ class Halves(torch.nn.Module):
         return F.gelu(self.linear(x)).softmax(-1)
 
 
-class Missing(torch.nn.Module):
-    """An operator that the compiler lacks, twice, and one that it lacks once."""
+class Recurrent(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm = torch.nn.LSTM(3, 4, 2, bidirectional=True, batch_first=True, proj_size=2, dropout=0.5)
+        self.gru = torch.nn.GRU(4, 5, bias=False)
+        self.tanh = torch.nn.RNN(5, 3, 2, bidirectional=True)
+        self.relu = torch.nn.RNN(6, 4, nonlinearity="relu", batch_first=True)
+
+    def forward(self, x, h):
+        y, (hn, cn) = self.lstm(x)
+        y, g = self.gru(y, h)
+        y, t = self.tanh(y)
+        return *self.relu(y), hn, cn, g, t
+
+
+class Bags(torch.nn.Module):
+    """Operators that are several of ours."""
 
     def __init__(self):
         super().__init__()
-        self.lstm = torch.nn.LSTM(4, 2)
+        self.sums = torch.nn.EmbeddingBag(10, 4, mode="sum", padding_idx=3)
+        self.means = torch.nn.EmbeddingBag(10, 4, mode="mean", include_last_offset=True)
+        self.most = torch.nn.EmbeddingBag(10, 4, mode="max")
+        self.v = torch.nn.Parameter(torch.randn(4, 4, 3))
+        self.g = torch.nn.Parameter(torch.rand(4, 1, 1))
+        self.last = torch.nn.Parameter(torch.rand(1, 1, 3))
+        self.one = torch.nn.Parameter(torch.rand(()))
+
+    def forward(self, ids, offsets, weights):
+        bags = [self.sums(ids, offsets, weights), self.means(ids, offsets), self.most(ids, offsets)]
+        v = torch._weight_norm(self.v, self.g, 0), torch._weight_norm(self.v, self.last, 2), torch._weight_norm(self.v, self.one, -1)
+        return bags, v, ids.type_as(weights)
+
+
+class Missing(torch.nn.Module):
+    """An operator that the compiler lacks, twice, and one that it lacks once."""
 
     def forward(self, x):
-        y = torch._weight_norm(x, x) + torch._weight_norm(x, x + 1)
-        return self.lstm(y)[0]
+        y = F.fractional_max_pool2d(x, 2, output_size=4) + F.fractional_max_pool2d(x + 1, 2, output_size=4)
+        return torch.linalg.ldl_factor(y)[0]
 
 
 def save(ep, path):
@@ -153,7 +183,11 @@ def main():
     items = {"b": torch.randn(3), "a": torch.randn(1)}
     write("trees", Trees(), [((pair, items), {"scale": torch.randn(3)})])
     write("bfloat16", Halves().to(torch.bfloat16), [((torch.randn(3, 4).to(torch.bfloat16),), {})])
-    save(export(Missing(), (torch.randn(3, 4),)), here / "missing.pt2")
+    write("recurrent", Recurrent().eval(), [((torch.randn(2, 4, 3), torch.randn(1, 4, 5)), {}) for _ in range(2)])
+    ids = torch.tensor([1, 3, 9, 0, 3, 2, 7])
+    write("bags", Bags(), [((ids, torch.tensor([0, 3, 7]), torch.rand(7)), {})])
+    save(export(Missing(), (torch.randn(2, 3, 8, 8),)), here / "missing.pt2")
 
 
-main()
+if __name__ == "__main__":
+    main()
