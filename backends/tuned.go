@@ -102,7 +102,7 @@ func (t *tuning) search() (tune.Choices, *logs.Autotuning, error) {
 	}
 	s.Runs = len(first.prog.Symbols) == 0 // what is best for one size may not be for the next
 	s.Variants = t.variants(first.prog)
-	if len(first.prog.Provenance.Kernels) >= manyKernels {
+	if len(first.prog.Provenance.Kernels) >= cpp.ManyKernels {
 		s.Last = []autotune.Variant{{What: "compiler", Name: "-O2", Set: func(c *tune.Choices) { c.Optimize = true }}}
 	}
 	return s.Do()
