@@ -72,7 +72,7 @@ func reference(b *testing.B, which, units int, in []torch.Value, out *torch.Tens
 	var entry uintptr
 	_, err := e.cache.Load(codecache.Request{
 		Kind: "bench", Parts: []string{referenceText, e.cpu.Flags},
-		Build: func(dir, out string) error { return e.cc.build(dir, []string{referenceText}, runtimeFlags, nil, out) },
+		Build: func(dir, out string) error { return e.cc.build(dir, []unit{{referenceText, runtimeFlags}}, nil, out) },
 		Load: func(path string) error {
 			lib, err := dlopen(path)
 			if err == nil {

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"tcdbg/inductor"
+	"tcdbg/inductor/codegen/cpp"
 	"tcdbg/torch/compiler/modes"
 )
 
@@ -94,16 +96,36 @@ var graphFlags = []string{
 // beyond -O1 make no faster, and they take a fifth of the time to compile.
 var leanFlags = []string{"-O1"}
 
-// manyKernels is from how many kernels on the time to compile is what users
-// feel.
-const manyKernels = 64
+// coldFlags are for those kernels of such graphs in which next to no time goes by: they take
+// half the time to compile, and what they make takes by a seventh longer.
+var coldFlags = []string{"-Og", "-fmove-loop-invariants"}
 
-// flagsFor are the flags for a graph of so many kernels, all of them where that was worth it.
-func flagsFor(kernels int, all bool) []string {
-	if kernels < manyKernels || all {
-		return slices.Clone(graphFlags)
+// flagsFor are the flags for a graph of so many kernels, all of them where that was worth it, and
+// for its units of kernels in which next to no time goes by.
+func flagsFor(kernels int, all bool) (hot, cold []string) {
+	if kernels < cpp.ManyKernels || all {
+		return graphFlags, graphFlags
 	}
-	return slices.Concat(graphFlags, leanFlags)
+	return slices.Concat(graphFlags, leanFlags), slices.Concat(graphFlags, coldFlags)
+}
+
+// unit is the text of a translation unit and what it is compiled with.
+type unit struct {
+	text  string
+	flags []string
+}
+
+// unitsOf are a graph's; more are flags that all of them have.
+func unitsOf(p *inductor.Program, all bool, more []string) []unit {
+	hot, cold := flagsFor(len(p.Provenance.Kernels), all)
+	hot, cold = slices.Concat(hot, more), slices.Concat(cold, more)
+	out := make([]unit, len(p.Shards))
+	for i, text := range p.Shards {
+		if out[i] = (unit{text, hot}); i >= len(p.Shards)-p.Cold {
+			out[i].flags = cold
+		}
+	}
+	return out
 }
 
 // mathFlags are what options ask for, by which results may differ from eager's.
@@ -122,16 +144,17 @@ var linkFlags = []string{"-pipe", "-shared", "-fPIC", "-nostdlib"}
 
 // build compiles the units to one shared object at out: a single one in one
 // process, several in parallel and then linked.
-func (c *compiler) build(dir string, units []string, flags, libs []string, out string) error {
+func (c *compiler) build(dir string, units []unit, libs []string, out string) error {
 	files := make([]string, len(units))
 	for i, u := range units {
 		files[i] = filepath.Join(dir, fmt.Sprintf("unit%d.c", i))
-		if err := os.WriteFile(files[i], []byte(u), 0o644); err != nil {
+		if err := os.WriteFile(files[i], []byte(u.text), 0o644); err != nil {
 			return err
 		}
 	}
+	flags := units[0].flags
 	if len(files) > 1 {
-		if err := c.objects(dir, files, flags); err != nil {
+		if err := c.objects(dir, files, units); err != nil {
 			return err
 		}
 		for i, f := range files {
@@ -143,12 +166,12 @@ func (c *compiler) build(dir string, units []string, flags, libs []string, out s
 	return c.run(dir, append(args, libs...))
 }
 
-func (c *compiler) objects(dir string, files, flags []string) error {
+func (c *compiler) objects(dir string, files []string, units []unit) error {
 	errs := make([]error, len(files))
 	var wg sync.WaitGroup
 	for i, f := range files {
 		wg.Go(func() {
-			args := append(append([]string{}, flags...), "-pipe", "-fPIC", "-c", f, "-o", f[:len(f)-1]+"o")
+			args := append(append([]string{}, units[i].flags...), "-pipe", "-fPIC", "-c", f, "-o", f[:len(f)-1]+"o")
 			errs[i] = c.run(dir, args)
 		})
 	}

@@ -251,12 +251,14 @@ func (e *engine) load(x *executable, r *tracer.Request) error {
 	if p.Libm {
 		libs = []string{"-lm"}
 	}
-	flags := append(flagsFor(len(p.Provenance.Kernels), x.tuned.Optimize), mathFlags(r.Options)...)
+	units := unitsOf(p, x.tuned.Optimize, mathFlags(r.Options))
+	parts := []string{strings.Join(libs, " "), e.cc.id, e.cpu.Flags}
+	for _, u := range units {
+		parts = append(parts, u.text, strings.Join(u.flags, " "))
+	}
 	want := codecache.Request{
-		Kind: "graph", Parts: []string{
-			strings.Join(p.Shards, "\x00"), strings.Join(flags, " "), strings.Join(libs, " "), e.cc.id, e.cpu.Flags,
-		},
-		Build: func(dir, out string) error { return e.cc.build(dir, p.Shards, flags, libs, out) },
+		Kind: "graph", Parts: parts,
+		Build: func(dir, out string) error { return e.cc.build(dir, units, libs, out) },
 		Load: func(path string) error {
 			lib, err := dlopen(path)
 			if err != nil {

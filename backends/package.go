@@ -346,7 +346,7 @@ func (e *engine) buildLibrary(dir string, lib *library.Library) error {
 		{"weights.s", library.Weights("weights.bin"), nil},
 		{"library.c", lib.Unit(), []string{"-O2", "-fwrapv", "-fvisibility=hidden"}},
 	}
-	flags := append(withoutNative(flagsFor(len(p.Provenance.Kernels), true)), machine...)
+	flags := append(withoutNative(graphFlags), machine...)
 	for i, text := range p.Shards {
 		units = append(units, libraryUnit{fmt.Sprintf("kernels%d.c", i), text, flags})
 	}

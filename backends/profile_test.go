@@ -195,15 +195,31 @@ func kernelTable(prog *inductor.Program, kernels []int, nanos []int64, limit flo
 
 // convOf is what the entry function says of a convolution's sizes.
 func convOf(prog *inductor.Program, kernel string) string {
-	for line := range strings.Lines(prog.Shards[0]) {
-		if strings.Contains(line, `"`+kernel+`"`) && strings.Contains(line, "tc_gemm_args") {
-			_, sizes, _ := strings.Cut(line, "g = {")
+	sizes := productOf(prog.Shards[0], kernel)
+	if sizes == "" {
+		return ""
+	}
+	image := ""
+	if i := strings.LastIndex(sizes, "{"); strings.HasSuffix(sizes, "}") {
+		image = sizes[i:]
+	}
+	return strings.Join(strings.SplitN(sizes, ",", 4)[:3], " x") + " " + image
+}
+
+// productOf is the description of a kernel's product, from its call or from the tables of calls.
+func productOf(entry, kernel string) string {
+	_, table, _ := strings.Cut(entry, "tc_products[] = {\n")
+	products := strings.Split(table, "\n")
+	for line := range strings.Lines(entry) {
+		if _, sizes, found := strings.Cut(line, "g = {"); found && strings.Contains(line, `"`+kernel+`"`) {
 			sizes, _, _ = strings.Cut(sizes, "};")
-			image := ""
-			if i := strings.LastIndex(sizes, "{"); strings.HasSuffix(sizes, "}") {
-				image = sizes[i:]
+			return sizes
+		}
+		if row, found := strings.CutPrefix(line, `{"`+kernel+`", `); found {
+			var slots, count, given, number int
+			if _, err := fmt.Sscanf(row, "%d, %d, %d, 0, %d, ", &slots, &count, &given, &number); err == nil {
+				return strings.TrimSuffix(strings.TrimPrefix(products[number], "{"), "},")
 			}
-			return strings.Join(strings.SplitN(sizes, ",", 4)[:3], " x") + " " + image
 		}
 	}
 	return ""

@@ -60,7 +60,7 @@ func (e *engine) loadRuntime() (*runtimeLib, error) {
 	var lib *runtimeLib
 	_, err := e.cache.Load(codecache.Request{
 		Kind: codecache.Runtime, Parts: []string{text, strings.Join(flags, " "), e.cc.id, e.cpu.Flags},
-		Build: func(dir, out string) error { return e.cc.build(dir, []string{text}, flags, nil, out) },
+		Build: func(dir, out string) error { return e.cc.build(dir, []unit{{text, flags}}, nil, out) },
 		Load: func(path string) (err error) {
 			lib, err = e.runtimeAt(path)
 			return err

@@ -314,7 +314,7 @@ func (c *compiler) generate() (int, error) {
 	}
 	b, out := c.module.Build, c.out
 	out.Layout = c.plan.Layout
-	out.Shards, out.Entry, out.Libm, out.Lanes, out.Sizes = b.Shards, b.Entry, b.Libm, b.Lanes, b.Sizes
+	out.Shards, out.Cold, out.Entry, out.Libm, out.Lanes, out.Sizes = b.Shards, b.Cold, b.Entry, b.Libm, b.Lanes, b.Sizes
 	out.heads, out.entry = b.Heads, b.Start
 	out.Wrapper = c.module.Text
 	if f := c.opt.Faults; f != nil && f.Code != nil {

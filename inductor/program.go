@@ -21,6 +21,7 @@ type Program struct {
 	// Shards are C translation units without any #include; together they
 	// define every kernel and, in shard 0, the entry function.
 	Shards []string
+	Cold   int    // how many of them, the last ones, hold functions in which a call spends next to no time
 	Entry  string // symbol of the entry function
 	Libm   bool   // some shard calls functions of libm
 	Lanes  int    // float32 elements of a vector; the runtime library must have the same

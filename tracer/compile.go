@@ -36,6 +36,7 @@ func (c *Compiled) compile(
 	if c.t.cfg.Stops.Wants(logs.StopFrame) {
 		c.t.cfg.Stops.At(stop.Event{Kind: logs.StopFrame, Thread: th, Compiled: fc.name, Compile: spell(id)})
 	}
+	defer compiling()()
 	tr, rec, entry := c.trace(th, fc, frames, &id)
 	entry.ID = id
 	rec.traced(c, tr, entry)

@@ -53,6 +53,7 @@ type Line struct {
 // in the first, the entry function.
 type Build struct {
 	Shards []string
+	Cold   int    // how many of them, the last ones, hold functions in which a call spends next to no time
 	Entry  string // symbol of the entry function
 	Libm   bool   // some shard calls functions of libm
 	Lanes  int    // float32 elements of a vector

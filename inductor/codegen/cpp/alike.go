@@ -85,6 +85,7 @@ type function struct {
 	text string
 	code *Code // one of those that it is for
 	own  bool  // the text is not that of a kernel as people read it
+	work int64 // what a call of the program computes in it, for all its kernels
 }
 
 // functions are those that kernels need, each kernel with the name of its own.
@@ -128,8 +129,10 @@ func share(codes []*Code) []function {
 		return equals(codes)
 	}
 	name := "shared_" + first.Name
+	work := int64(0)
 	for _, c := range codes {
 		c.Symbol = name
+		work += c.work.own
 		for _, g := range given {
 			c.given = append(c.given, c.shape.numbers[g])
 		}
@@ -144,7 +147,7 @@ func share(codes []*Code) []function {
 	for i := range given {
 		head += fmt.Sprintf("\n  const i64 k%d = S[%d];", i, i)
 	}
-	return []function{{head + "\n" + body, first, true}}
+	return []function{{head + "\n" + body, first, true, work}}
 }
 
 // same reports whether kernels have number i in common.
@@ -160,15 +163,16 @@ func together(codes []*Code, i, j int) bool {
 // equals makes a function for each kernel that no earlier one is equal to.
 func equals(codes []*Code) []function {
 	var out []function
-	symbols := map[string]string{}
+	places := map[string]int{}
 	for _, c := range codes {
 		key := joined(c.shape.numbers)
-		symbol, there := symbols[key]
+		place, there := places[key]
 		if !there {
-			symbol, symbols[key] = c.Name, c.Name
+			place, places[key] = len(out), len(out)
 			out = append(out, function{text: c.Text, code: c})
 		}
-		c.Symbol = symbol
+		c.Symbol = out[place].code.Name
+		out[place].work += c.work.own
 	}
 	return out
 }

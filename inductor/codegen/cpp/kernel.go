@@ -48,13 +48,15 @@ type Code struct {
 	// Symbol is the function to call: one that alike kernels share where there are any.
 	Symbol string
 	Slots  []int  // program slots of the kernel's own table
-	Gemm   string // initialiser of tc_gemm_args; empty for loops
+	Gemm   string // initialiser of tc_gemm_args, with marks; empty for loops
 	Pack   bool   // Text is the statement that packs a weight
 
-	shape  shape
-	given  []int64 // what a shared function is told of this kernel, in its table S
-	uses   uses
-	widths []int // lanes of registers
+	operands [2]location // of a product
+	shape    shape
+	given    []int64 // what a shared function is told of this kernel, in its table S
+	work     work
+	uses     uses
+	widths   []int // lanes of registers
 }
 
 // emitter writes one kernel.
@@ -88,7 +90,7 @@ type regVal struct {
 
 // Kernel generates the C function of k.
 func Kernel(env *Env, k *sched.Kernel) *Code {
-	code := &Code{Name: k.Name, Symbol: k.Name}
+	code := &Code{Name: k.Name, Symbol: k.Name, work: workOf(k)}
 	e := &emitter{memory: memory{env: env, k: k}, pre: &code.uses, lanes: env.Machine.Lanes, code: code}
 	if k.Lanes8() {
 		e.lanes = max(e.lanes/2, 1)

@@ -39,18 +39,20 @@ func shards(functions []function, n, entry int) []*shard {
 type Segment struct{ Kernels []*Code }
 
 // manyCalls is how many kernels an entry function calls at the most that is optimized: it has
-// nothing to gain, and its length makes a compiler take as long for it as for the kernels.
+// nothing to gain, and its length makes a compiler take as long for it as for the kernels. With
+// more, those calls that are the same for all sizes are rows of a table.
 const manyCalls = 32
 
 // entryShare is how many letters of an entry function take as long as one of a kernel.
-const entryShare = 4
+const entryShare = 12
 
 // Entry writes the function that runs one segment: it declares the kernels of
 // all shards and calls them through the runtime.
 func Entry(name string, segments []Segment) string {
 	var sb strings.Builder
-	declared := map[string]bool{}
+	declared, calls := map[string]bool{}, 0
 	for _, s := range segments {
+		calls += len(s.Kernels)
 		for _, c := range s.Kernels {
 			if !declared[c.Symbol] {
 				declared[c.Symbol] = true
@@ -58,20 +60,33 @@ func Entry(name string, segments []Segment) string {
 			}
 		}
 	}
-	sb.WriteString("#ifdef __cplusplus\nextern \"C\"\n#endif\n")
-	if len(declared) > manyCalls {
-		sb.WriteString("#ifdef __clang__\n__attribute__((optnone))\n#else\n__attribute__((optimize(\"O0\")))\n#endif\n")
+	many := calls > manyCalls
+	var body strings.Builder
+	body.WriteString("#ifdef __cplusplus\nextern \"C\"\n#endif\n")
+	if many {
+		body.WriteString("#ifdef __clang__\n__attribute__((optnone))\n#else\n__attribute__((optimize(\"O0\")))\n#endif\n")
 	}
-	fmt.Fprintf(&sb, "i64 %s(i64 segment, void *const *B, const i64 *S, const tc_runtime *R) {\n  switch (segment) {\n", name)
+	fmt.Fprintf(&body, "i64 %s(i64 segment, void *const *B, const i64 *S, const tc_runtime *R) {\n  switch (segment) {\n", name)
+	var t callTable
 	for i, s := range segments {
-		fmt.Fprintf(&sb, "  case %d:\n", i)
-		for _, c := range s.Kernels {
-			sb.WriteString("    " + c.call() + "\n")
+		fmt.Fprintf(&body, "  case %d:\n", i)
+		for k := 0; k < len(s.Kernels); k++ {
+			from := len(t.rows)
+			for many && k < len(s.Kernels) && s.Kernels[k].fixed() {
+				t.add(s.Kernels[k])
+				k++
+			}
+			if n := len(t.rows); n > from {
+				fmt.Fprintf(&body, "    tc_calls(tc_rows + %d, tc_rows + %d, B, S, R);\n", from, n)
+			}
+			if k < len(s.Kernels) {
+				body.WriteString("    " + s.Kernels[k].call() + "\n")
+			}
 		}
-		sb.WriteString("    return 0;\n")
+		body.WriteString("    return 0;\n")
 	}
-	sb.WriteString("  }\n  return 1;\n}\n")
-	return sb.String()
+	body.WriteString("  }\n  return 1;\n}\n")
+	return sb.String() + t.text() + body.String()
 }
 
 func prototype(c *Code) string {
@@ -106,7 +121,12 @@ func (c *Code) call() string {
 	run := fmt.Sprintf("R->parfor(%s, L, %s, %s, %s, \"%s\");", c.Symbol, sizes, c.Units, c.Grain, c.Name)
 	if c.Gemm != "" {
 		run = fmt.Sprintf("const tc_gemm_args g = %s; R->gemm(&g, L, %s, \"%s\");",
-			strings.Replace(c.Gemm, symbolMark, c.Symbol, 1), sizes, c.Name)
+			c.product(c.operands[0].text(), c.operands[1].text()), sizes, c.Name)
 	}
 	return fmt.Sprintf("{ void *const L[] = {%s}; %s%s }", strings.Join(table, ", "), own, run)
+}
+
+// product is the description of the kernel's product with these operands.
+func (c *Code) product(a, b string) string {
+	return strings.NewReplacer(symbolMark, c.Symbol, leftMark, a, rightMark, b).Replace(c.Gemm)
 }

@@ -154,12 +154,17 @@ func (m *module) link() {
 	b := &codegen.Build{Entry: "tc_entry", Lanes: m.Lanes}
 	entry := Entry(b.Entry, m.segments())
 	b.Sizes = m.sizes
-	n := max(1, min(m.Cores, (len(functions)+kernelsPerShard-1)/kernelsPerShard, maxShards))
-	for _, s := range shards(functions, n, len(entry)) {
-		head := s.prelude.text()
-		b.Heads = append(b.Heads, head)
-		b.Libm = b.Libm || s.prelude.libm
-		b.Shards = append(b.Shards, head+"\n"+withoutComments(s.body.String()))
+	hot, cold := functions, []function(nil)
+	if len(m.codes) >= ManyKernels {
+		hot, cold = apart(functions, m.codes)
+	}
+	if len(hot) > 0 || len(cold) == 0 {
+		m.units(b, hot, len(entry))
+	}
+	if len(cold) > 0 {
+		b.Cold = -len(b.Shards)
+		m.units(b, cold, len(entry))
+		b.Cold += len(b.Shards)
 	}
 	b.Shards[0] += entry
 	for _, f := range functions {
@@ -169,6 +174,20 @@ func (m *module) link() {
 	}
 	b.Start += entry
 	m.build = b
+}
+
+// units adds translation units of functions; the entry function is to be in the first of all.
+func (m *module) units(b *codegen.Build, functions []function, entry int) {
+	if len(b.Shards) > 0 {
+		entry = 0
+	}
+	n := max(1, min(m.Cores, (len(functions)+kernelsPerShard-1)/kernelsPerShard, maxShards))
+	for _, s := range shards(functions, n, entry) {
+		head := s.prelude.text()
+		b.Heads = append(b.Heads, head)
+		b.Libm = b.Libm || s.prelude.libm
+		b.Shards = append(b.Shards, head+"\n"+withoutComments(s.body.String()))
+	}
 }
 
 // segments are the kernels of each segment; the prologue's also pack the weights.
@@ -217,7 +236,7 @@ func (m *module) packRight(k *plan.Packing, cols, row, col, off sym.Int) *Code {
 		"{ const tc_gemm_args g = {0, %s, %s, 0, {0}, {0}, {0}, 0, 0, %s, %s, 0, %s, 0, 0%s}; R->pack(&g, "+
 			"(float *)B[%d], \"pack_%s\"); }  // for %s",
 		m.sizeText(cols), m.sizeText(k.Node.MM.K), m.sizeText(row), m.sizeText(col),
-		operandText(k.Operand, m.plan.Slot(k.Operand), m.sizeText(off)), m.typeText(k.Operand.DType),
+		locate(k.Operand, m.plan.Slot(k.Operand), m.sizeText(off)).text(), m.typeText(k.Operand.DType),
 		m.plan.Slot(k.Buffer), k.Operand.Name, m.plan.Names[k.Group])}
 }
 

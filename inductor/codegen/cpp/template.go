@@ -27,8 +27,12 @@ func PanelRows(lanes int) int64 {
 // template writes the kernel of a product.
 type template struct{ *emitter }
 
-// symbolMark stands for the epilogue's function in a product's description.
-const symbolMark = "@"
+// Marks in a product's description: for the epilogue's function and for its operands.
+const (
+	symbolMark = "@f"
+	leftMark   = "@a"
+	rightMark  = "@b"
+)
 
 func mulSize(a, b sym.Int) sym.Int { return sym.Mul(a, b) }
 
@@ -223,24 +227,46 @@ func (e template) describe(n *ir.Node) {
 	}
 	mm := n.MM
 	nb := len(n.Outer) - 2
-	b, packed := operandText(mm.B, e.env.Slot(mm.B), e.size(mm.BIdx.Off)), 0
-	if pack := e.env.Packing; pack != nil {
-		b, packed = fmt.Sprintf("(const float *)B[%d]", e.env.Slot(pack.Buffer)), 1
+	packed := 0
+	e.code.operands = [2]location{
+		locate(mm.A, e.env.Slot(mm.A), e.size(mm.AIdx.Off)), locate(mm.B, e.env.Slot(mm.B), e.size(mm.BIdx.Off)),
 	}
-	a := operandText(mm.A, e.env.Slot(mm.A), e.size(mm.AIdx.Off))
+	if pack := e.env.Packing; pack != nil {
+		packed, e.code.operands[1] = 1, locate(pack.Buffer, e.env.Slot(pack.Buffer), "0")
+	}
 	e.code.Gemm = fmt.Sprintf("{%s, %s, %s, %d, %s, %s, %s, %s, %s, %s, %s, %s, %s, %d, %s%s}",
 		e.size(n.Outer[nb]), e.size(n.Outer[nb+1]), e.size(mm.K), nb,
 		e.four(n.Outer[:nb]), e.four(mm.AIdx.Coef[:nb]), e.four(mm.BIdx.Coef[:nb]),
 		e.size(mm.AIdx.Coef[nb]), e.size(mm.AIdx.Coef[nb+2]), e.size(mm.BIdx.Coef[nb+2]), e.size(mm.BIdx.Coef[nb+1]),
-		a, b, packed, symbolMark, e.env.Machine.typeText(mm.A.DType))
+		leftMark, rightMark, packed, symbolMark, e.env.Machine.typeText(mm.A.DType))
 }
 
-// operandText is where an operand begins; the runtime's type says what it really holds.
-func operandText(b *ir.Buffer, slot int, off string) string {
-	if b.DType == ops.Float32 {
-		return fmt.Sprintf("(const float *)B[%d] + %s", slot, off)
+// location is where a product's operand begins: so many elements into a buffer.
+type location struct {
+	slot   int
+	off    string
+	narrow bool // elements of two bytes; the runtime's type says what they are
+}
+
+func locate(b *ir.Buffer, slot int, off string) location {
+	return location{slot, off, b.DType != ops.Float32}
+}
+
+// text is the pointer in C.
+func (l location) text() string {
+	if l.narrow {
+		return fmt.Sprintf("(const float *)((const h1 *)B[%d] + %s)", l.slot, l.off)
 	}
-	return fmt.Sprintf("(const float *)((const h1 *)B[%d] + %s)", slot, off)
+	return fmt.Sprintf("(const float *)B[%d] + %s", l.slot, l.off)
+}
+
+// row is the position of the buffer and the number of bytes, for a table.
+func (l location) row() string {
+	size := 4
+	if l.narrow {
+		size = 2
+	}
+	return fmt.Sprintf("%d, %d * %s", l.slot, size, l.off)
 }
 
 // typeText is the type of a product's operands after the rest of its description, by the
@@ -273,17 +299,20 @@ func (e template) four(xs []sym.Int) string {
 // channels are rows and pixels are columns, however its node has them.
 func (e template) describeConv(n *ir.Node) {
 	v := n.ConvView()
-	weight, packed := fmt.Sprintf("(const float *)B[%d] + %s", e.env.Slot(v.Weight), e.size(v.WeightOff)), 0
+	packed := 0
+	e.code.operands = [2]location{
+		{e.env.Slot(v.Weight), e.size(v.WeightOff), false}, {e.env.Slot(v.Image), e.size(v.ImageOff), false},
+	}
 	if pack := e.env.Packing; pack != nil {
-		weight, packed = fmt.Sprintf("(const float *)B[%d]", e.env.Slot(pack.Buffer)), 1
+		packed, e.code.operands[0] = 1, location{slot: e.env.Slot(pack.Buffer), off: "0"}
 	}
 	size, as, bs := []sym.Int{v.Images}, []sym.Int{{}}, []sym.Int{v.NextImage}
 	if !sym.Is(v.Groups, 1) {
 		size, as, bs = append(size, v.Groups), append(as, v.NextFilter), append(bs, v.NextPart)
 	}
-	e.code.Gemm = fmt.Sprintf("{%s, %s, %s, %d, %s, %s, %s, %s, %s, 0, 0, %s, (const float *)B[%d] + %s, %d, %s%s}",
+	e.code.Gemm = fmt.Sprintf("{%s, %s, %s, %d, %s, %s, %s, %s, %s, 0, 0, %s, %s, %d, %s%s}",
 		e.size(v.Rows), e.size(v.Pixels), e.size(n.MM.K), len(size), e.four(size), e.four(as), e.four(bs), e.size(v.Row), e.size(v.K),
-		weight, e.env.Slot(v.Image), e.size(v.ImageOff), packed, symbolMark, convText(e.env.Machine.Lanes, n, e.env.Packing))
+		leftMark, rightMark, packed, symbolMark, convText(e.env.Machine.Lanes, n, e.env.Packing))
 }
 
 // convText is the description of an image after that of the product.

@@ -1,0 +1,40 @@
+package backends
+
+import (
+	"strings"
+	"testing"
+
+	"tcdbg/inductor/codegen/cpp"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
+)
+
+// TestColdUnits: in a graph of many kernels those that a call spends its time in are compiled
+// apart from the others, with flags of their own, and all compute what they should.
+func TestColdUnits(t *testing.T) {
+	needCompiler(t)
+	g := newTestGraph("cold")
+	var outs []ops.Value
+	for i := range cpp.ManyKernels {
+		x := g.input(filled(ops.Float32, i, 3, 5+i))
+		outs = append(outs, g.Emit(ops.Softmax, g.Emit(ops.Mm, x, g.input(filled(ops.Float32, i, 5+i, 7))), sym.C(1)))
+	}
+	outs = append(outs, g.Emit(ops.Erf, g.input(filled(ops.Float32, 1, 1000, 1000))))
+	m := g.outputs(outs...)
+	p := programOf(t, m)
+	if p.Cold == 0 || p.Cold == len(p.Shards) {
+		t.Fatalf("%d of %d units are cold", p.Cold, len(p.Shards))
+	}
+	first := len(p.Shards) - p.Cold
+	hot, cold := strings.Join(p.Shards[:first], ""), strings.Join(p.Shards[first:], "")
+	const defined = "(void *const *B, const i64 *S, i64 lo, i64 hi) {"
+	if !strings.Contains(hot, "void fused_erf_128"+defined) || strings.Count(hot, defined) != 1 || !strings.Contains(cold, defined) {
+		t.Errorf("functions that take time:\n%s", hot)
+	}
+	for i, u := range unitsOf(p, false, nil) {
+		if want := i >= first; want != strings.Contains(strings.Join(u.flags, " "), "-Og") {
+			t.Errorf("unit %d of %d, from %d on cold: %s", i, len(p.Shards), first, u.flags)
+		}
+	}
+	everywhere(t, m, g.in, 1e-5)
+}
