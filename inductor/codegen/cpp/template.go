@@ -40,6 +40,7 @@ func (e template) epilogue() {
 	e.header()
 	e.open("void %s(void *const *B, const i64 *S, const float *T, i64 ldt, i64 b, i64 m0, i64 n0, i64 m, i64 n)", k.Name)
 	e.pointers()
+	e.before()
 	rows := mm.Outer[len(mm.Outer)-2]
 	if walked := e.pixelLoops(rows); walked > 0 {
 		e.pixelRows(rows, walked)
@@ -281,9 +282,13 @@ func (e template) describeConv(n *ir.Node) {
 	if !sym.Is(v.Groups, 1) {
 		size, as, bs = append(size, v.Groups), append(as, v.NextFilter), append(bs, v.NextPart)
 	}
-	e.code.Gemm = fmt.Sprintf("{%s, %s, %s, %d, %s, %s, %s, %s, %s, 0, 0, %s, (const float *)B[%d] + %s, %d, %s%s}",
+	image, made := "0", ", .made = 1"
+	if e.k.Before == nil {
+		image, made = fmt.Sprintf("(const float *)B[%d] + %s", e.env.Slot(v.Image), e.size(v.ImageOff)), ""
+	}
+	e.code.Gemm = fmt.Sprintf("{%s, %s, %s, %d, %s, %s, %s, %s, %s, 0, 0, %s, %s, %d, %s%s%s}",
 		e.size(v.Rows), e.size(v.Pixels), e.size(n.MM.K), len(size), e.four(size), e.four(as), e.four(bs), e.size(v.Row), e.size(v.K),
-		weight, e.env.Slot(v.Image), e.size(v.ImageOff), packed, symbolMark, convText(e.env.Machine.Lanes, n, e.env.Packing))
+		weight, image, packed, symbolMark, convText(e.env.Machine.Lanes, n, e.env.Packing), made)
 }
 
 // convText is the description of an image after that of the product.
