@@ -87,17 +87,17 @@ func (f *frame) buffers(kr *tracer.KernelRun, k *sched.Kernel) {
 		seen[b.Name] = true
 		*to = append(*to, tracer.KernelTensor{Name: b.Name, T: f.tensor(i)})
 	}
-	for _, it := range k.Group.Items {
+	for _, it := range k.Group.Members() {
 		it.Node.Writes(func(b *ir.Buffer, _ *ir.Index) { written[b.Name] = true })
 	}
-	for _, it := range k.Group.Items {
+	for _, it := range k.Group.Members() {
 		it.Node.Reads(func(b *ir.Buffer, _ *ir.Index) {
 			if !written[b.Name] {
 				list(b, &kr.Inputs)
 			}
 		})
 	}
-	for _, it := range k.Group.Items {
+	for _, it := range k.Group.Members() {
 		it.Node.Writes(func(b *ir.Buffer, _ *ir.Index) { list(b, &kr.Outputs) })
 	}
 }

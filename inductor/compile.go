@@ -122,9 +122,18 @@ var passes = pass.NewTable("inductor",
 		Check: func(c *compiler) error { return errors.Join(c.ir.Check(), c.ir.CheckAddresses()) },
 	},
 	pass.Pass[*compiler]{
+		Name: "concat", Doc: "let a concatenation lie in the memory of a longer one that begins with the same pieces",
+		Needs: []pass.Need{{Pass: "lower", Why: "copies of pieces are loops, whose addresses are rewritten"}},
+		Run:   (*compiler).concat, Print: (*compiler).text, Record: true,
+		Check: func(c *compiler) error { return errors.Join(c.ir.Check(), c.ir.CheckAddresses()) },
+	},
+	pass.Pass[*compiler]{
 		Name: "layout", Doc: "choose regions in which channels of images lie side by side",
-		Needs: []pass.Need{{Pass: "lower", Why: "addresses of loops are what is rewritten"}},
-		Run:   (*compiler).layout, Print: (*compiler).text, Record: true,
+		Needs: []pass.Need{
+			{Pass: "lower", Why: "addresses of loops are what is rewritten"},
+			{Pass: "concat", Why: "pieces are found by their addresses in plain images"},
+		},
+		Run: (*compiler).layout, Print: (*compiler).text, Record: true,
 		Check: func(c *compiler) error { return errors.Join(c.ir.Check(), c.ir.CheckAddresses()) },
 	},
 	pass.Pass[*compiler]{
@@ -239,6 +248,15 @@ func (c *compiler) lower() (int, error) {
 	}
 	c.ir, c.out.IR = p, p.String()
 	return 1, nil
+}
+
+// concat gives concatenations that begin alike one memory.
+func (c *compiler) concat() (int, error) {
+	n := layout.Concat(c.ir)
+	if n > 0 {
+		c.out.IR = c.ir.String()
+	}
+	return n, nil
 }
 
 // layout rewrites the regions that are worth it, and keeps what was weighed.

@@ -157,6 +157,25 @@ var refusals = []refused{
 		x := b.input(8, 12)
 		return []ops.Value{b.Emit(ops.Sum, x, dims(choose(with, 0, 1))), b.Emit(ops.Sum, x, dims(1))}
 	}},
+	{"prologue fusion only supported for pointwise nodes", "the first reduces", func(b *build, with bool) []ops.Value {
+		x := b.images()
+		if with {
+			return []ops.Value{b.pixels(b.Emit(ops.Softmax, x, sym.C(1)))}
+		}
+		return []ops.Value{b.pixels(b.Emit(ops.Sigmoid, x))}
+	}},
+	{"template prologue can only fuse nodes with a single use into template", "is needed in memory", func(b *build, with bool) []ops.Value {
+		x := b.images()
+		y := b.Emit(ops.Sigmoid, x)
+		return []ops.Value{b.pixels(y), b.pixels(choose(with, y, x))}
+	}},
+	{"prologue fusion not implemented for kernel for these inputs", "do not walk whole blocks", func(b *build, with bool) []ops.Value {
+		x := b.images()
+		if with {
+			return []ops.Value{b.pixels(b.Emit(ops.AvgPool2d, x, dims(2, 2), dims(2, 2), dims(0, 0), false, true, nil))}
+		}
+		return []ops.Value{b.pixels(b.Emit(ops.Sigmoid, x))}
+	}},
 	{"memory deps did not match", "is written and read at different addresses", func(b *build, with bool) []ops.Value {
 		x, u, v := b.input(8), b.input(8), b.input(8)
 		p := b.Emit(ops.Add, b.Emit(ops.Mul, x, u), v)
@@ -167,6 +186,21 @@ var refusals = []refused{
 		}
 		return []ops.Value{p, q, b.Emit(ops.Mul, p, r)}
 	}},
+}
+
+// images are what two convolutions make, beside each other in blocks of channels.
+func (b *build) images() ops.Value {
+	one := func() ops.Value {
+		return b.Emit(ops.Convolution, b.input(2, 3, 8, 8), b.param(16, 3, 3, 3), nil, dims(1, 1), dims(1, 1), dims(1, 1), false,
+			dims(0, 0), sym.C(1))
+	}
+	return b.Emit(ops.Cat, []ops.Value{one(), one()}, sym.C(1))
+}
+
+// pixels are means of the images that a convolution of one pixel makes.
+func (b *build) pixels(x ops.Value) ops.Value {
+	y := b.Emit(ops.Convolution, x, b.param(16, 32, 1, 1), nil, dims(1, 1), dims(0, 0), dims(1, 1), false, dims(0, 0), sym.C(1))
+	return b.Emit(ops.AdaptiveAvgPool2d, y, dims(1, 1))
 }
 
 // TestEveryRefusalHasItsReason: with the reason the pair is refused for it; without

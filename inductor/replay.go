@@ -100,7 +100,7 @@ func Replay(s logs.Schedule, decisions int) (groups []Group, steps []logs.Fusion
 // group describes group i of a finished compilation.
 func (c *compiler) group(i int, g *sched.Group) Group {
 	out := Group{Name: g.Name(), Kernel: c.plan.Names[i], Ranges: g.Ranges()}
-	for _, it := range g.Items {
+	for _, it := range g.Members() {
 		for _, o := range it.Node.Origins {
 			if n := len(out.Ops); n == 0 || out.Ops[n-1] != o.Op {
 				out.Ops = append(out.Ops, o.Op)

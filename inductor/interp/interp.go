@@ -54,7 +54,12 @@ type value struct {
 }
 
 // Run runs one kernel in one call.
-func Run(k *sched.Kernel, env Env) { newKernel(env, k).run() }
+func Run(k *sched.Kernel, env Env) {
+	if k.Before != nil {
+		env = imageBefore(k, env)
+	}
+	newKernel(env, k).run()
+}
 
 func newKernel(env Env, k *sched.Kernel) *kernel {
 	p := &kernel{

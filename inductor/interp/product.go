@@ -4,10 +4,34 @@ import (
 	"unsafe"
 
 	"tcdbg/inductor/ir"
+	"tcdbg/inductor/sched"
 	"tcdbg/ops"
 )
 
 // This file runs templates: a product row by row, then its epilogue.
+
+// withImage is the memory of a call with that of an image which only one kernel sees.
+type withImage struct {
+	Env
+	image *ir.Buffer
+	data  []float32
+}
+
+// Pointer is where the first element of a buffer's memory lies.
+func (e *withImage) Pointer(b *ir.Buffer) unsafe.Pointer {
+	if b == e.image {
+		return unsafe.Pointer(unsafe.SliceData(e.data))
+	}
+	return e.Env.Pointer(b)
+}
+
+// imageBefore makes the image of a template as a whole.
+func imageBefore(k *sched.Kernel, env Env) Env {
+	image := k.Steps[0].Node.MM.A
+	with := &withImage{env, image, make([]float32, env.Eval(image.Span()))}
+	newKernel(with, k.Before).run()
+	return with
+}
 
 // product computes a template: the product row by row, then its epilogue.
 func (p *kernel) product() {

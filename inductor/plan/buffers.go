@@ -36,7 +36,7 @@ func (p *Plan) PlaceBuffers(g *graph.Graph) {
 				private[b] = place != sched.Memory
 			}
 		}
-		for _, it := range p.Groups[i].Items {
+		for _, it := range p.Groups[i].Members() {
 			it.Node.Writes(func(b *ir.Buffer, _ *ir.Index) { used[b] = true })
 		}
 	}
@@ -107,7 +107,7 @@ func (p *Plan) PlanArena() {
 		l.To = step
 	}
 	for i, g := range p.Groups {
-		for _, it := range g.Items {
+		for _, it := range g.Members() {
 			it.Node.Writes(func(b *ir.Buffer, _ *ir.Index) { touch(b, i) })
 			it.Node.Reads(func(b *ir.Buffer, _ *ir.Index) { touch(b, i) })
 		}

@@ -28,7 +28,7 @@ func (p *Plan) CheckKernels() error {
 			return fmt.Errorf("plan: two kernels are called %s", p.Names[i])
 		}
 		names[p.Names[i]] = true
-		for _, it := range g.Items {
+		for _, it := range g.Members() {
 			if at, twice := group[it.Node]; twice && at != i {
 				return fmt.Errorf("plan: %s is in %s and in %s", it.Node.Name, p.Names[at], p.Names[i])
 			}
@@ -47,7 +47,7 @@ func (p *Plan) CheckKernels() error {
 // returned, and no two outputs in the place of one input.
 func (p *Plan) CheckBuffers() error {
 	for i, g := range p.Groups {
-		for _, it := range g.Items {
+		for _, it := range g.Members() {
 			var missing *ir.Buffer
 			need := func(b *ir.Buffer, _ *ir.Index) {
 				if _, ok := p.slots[b]; !ok && p.inMemory(i, b) {
@@ -160,7 +160,7 @@ func (p *Plan) CheckSteps() error {
 		}
 		ran[i] = true
 		note(p.Groups[i], written)
-		for _, it := range p.Groups[i].Items {
+		for _, it := range p.Groups[i].Members() {
 			var early *ir.Buffer
 			it.Node.Reads(func(b *ir.Buffer, _ *ir.Index) {
 				if writers[b] && !written[b] {
@@ -180,7 +180,7 @@ func (p *Plan) CheckSteps() error {
 
 // note adds what a group writes to a set.
 func note(g *sched.Group, set map[*ir.Buffer]bool) {
-	for _, it := range g.Items {
+	for _, it := range g.Members() {
 		it.Node.Writes(func(b *ir.Buffer, _ *ir.Index) { set[b] = true })
 	}
 }

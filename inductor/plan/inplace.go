@@ -66,7 +66,7 @@ func (p *Plan) touches() map[*ir.Buffer]*touched {
 		return out[b]
 	}
 	for i, g := range p.Groups {
-		for _, it := range g.Items {
+		for _, it := range g.Members() {
 			it.Node.Reads(func(b *ir.Buffer, _ *ir.Index) { of(b).reads = append(of(b).reads, i) })
 			it.Node.Writes(func(b *ir.Buffer, _ *ir.Index) { of(b).writes = append(of(b).writes, i) })
 		}
@@ -101,6 +101,9 @@ func readsBeforeWrite(g *sched.Group, in, out *ir.Buffer) bool {
 	}
 	var loads []load
 	stored := false
+	if g.Before != nil && slices.ContainsFunc(g.Before.Items, func(it *sched.Item) bool { return reads(it.Node, in) }) {
+		return false // a tile needs all channels of its pixels
+	}
 	for _, it := range g.Items {
 		if it.Node.Kind == ir.Matmul && !reads(it.Node, in) { // what follows it runs element by element
 			continue

@@ -91,7 +91,7 @@ func (p *Plan) shared() map[*ir.Buffer]bool {
 				out[b] = true
 			}
 		}
-		for _, it := range g.Items {
+		for _, it := range g.Members() {
 			it.Node.Reads(touch)
 			it.Node.Writes(touch)
 		}

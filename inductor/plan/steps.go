@@ -64,7 +64,7 @@ func (p *Plan) prologue(segment int) {
 			continue
 		}
 		st.add(p, i)
-		for _, it := range g.Items {
+		for _, it := range g.Members() {
 			it.Node.Reads(func(b *ir.Buffer, _ *ir.Index) { p.prologueInput(b) })
 		}
 	}
@@ -88,7 +88,7 @@ func (p *Plan) passing() {
 		if g.Hoisted {
 			continue
 		}
-		for _, it := range g.Items {
+		for _, it := range g.Members() {
 			it.Node.Reads(func(b *ir.Buffer, _ *ir.Index) { read[b] = read[b] || operand[it.Node] != b })
 		}
 	}

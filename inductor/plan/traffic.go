@@ -27,7 +27,7 @@ func (p *Plan) CountTraffic() {
 		if p.Kernels[i] != nil && !g.Hoisted {
 			t.before[i+1] += p.Kernels[i].Traffic()
 		}
-		for _, it := range g.Items {
+		for _, it := range g.Members() {
 			it.Node.Reads(func(b *ir.Buffer, _ *ir.Index) {
 				if r := t.reads[b]; len(r) == 0 || r[len(r)-1] != i {
 					t.reads[b] = append(r, i)

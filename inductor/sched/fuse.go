@@ -43,6 +43,7 @@ func Schedule(p *ir.Program, opt Options) []*Group {
 			break
 		}
 	}
+	s.prologues()
 	return order(s.groups)
 }
 
@@ -116,7 +117,7 @@ func (s *scheduler) fuseOnce() bool {
 		}
 		c.a, c.b = find(c.a), find(c.b)
 		key := refusedPair{c.a, c.b, len(c.a.Items), len(c.b.Items)}
-		if c.a == c.b || s.refused[key] {
+		if c.a == c.b || s.refused[key] || c.waits() {
 			continue
 		}
 		if s.try(&c) {

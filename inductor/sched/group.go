@@ -37,6 +37,9 @@ type Group struct {
 	Template bool
 	Extern   bool
 	Hoisted  bool // depends on parameters alone
+	// Before makes the image of the template, in loops of its own: images, blocks of channels,
+	// pixels and the channels of a block. Nil for none.
+	Before *Group
 
 	first, last int // range of program positions
 	preds       map[*Group]bool
@@ -127,6 +130,11 @@ func (t transform) apply(x ir.Index, n int) ir.Index {
 // accesses lists how g uses buffers.
 func (g *Group) accesses() []access {
 	var out []access
+	if g.Before != nil {
+		for _, x := range g.Before.accesses() {
+			out = append(out, access{buf: x.buf, write: x.write})
+		}
+	}
 	for _, it := range g.Items {
 		switch it.Node.Kind {
 		case ir.Matmul:
@@ -159,17 +167,18 @@ func (g *Group) sequential() bool {
 
 // Name joins the names of the nodes: op4_op5.
 func (g *Group) Name() string {
-	if g.named == len(g.Items) {
+	items := g.Members()
+	if g.named == len(items) {
 		return g.name
 	}
 	var parts []string
-	for _, it := range g.Items {
+	for _, it := range items {
 		parts = append(parts, it.Node.Name)
 	}
 	if len(parts) > 8 {
 		parts = append(append(parts[:4:4], "to"), parts[len(parts)-3:]...)
 	}
-	g.name, g.named = strings.Join(parts, "_"), len(g.Items)
+	g.name, g.named = strings.Join(parts, "_"), len(items)
 	return g.name
 }
 
@@ -252,6 +261,11 @@ func (g *Group) draws() bool {
 func merge(a, b *Group) {
 	a.Items = append(a.Items, b.Items...)
 	slices.SortStableFunc(a.Items, func(x, y *Item) int { return position(x) - position(y) })
+	absorb(a, b)
+}
+
+// absorb gives a the place of b among the groups.
+func absorb(a, b *Group) {
 	a.first, a.last = min(a.first, b.first), max(a.last, b.last)
 	for p := range b.preds {
 		delete(p.succs, b)
@@ -285,6 +299,17 @@ func position(it *Item) int {
 func (g *Group) String() string {
 	var sb strings.Builder
 	sb.WriteString(g.Name() + " " + g.Ranges() + "\n")
+	if g.Before != nil {
+		sb.WriteString("  before it " + g.Before.Ranges() + "\n")
+		sb.WriteString(g.Before.bodies())
+	}
+	sb.WriteString(g.bodies())
+	return sb.String()
+}
+
+// bodies prints the nodes with their bodies over the group's loops.
+func (g *Group) bodies() string {
+	var sb strings.Builder
 	outer, inner := g.loops()
 	order := slices.Concat(outer, inner)
 	for _, it := range g.Items {

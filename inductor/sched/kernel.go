@@ -45,6 +45,8 @@ type Kernel struct {
 	Pointwise bool
 	// Sequential kernels walk their inner loops one element at a time.
 	Sequential bool
+	// Before makes the image of a template, which is its one buffer in memory; nil for none.
+	Before *Kernel
 }
 
 // Step is one item in its phase.
@@ -83,7 +85,21 @@ func NewKernel(g *Group, needed func(*ir.Buffer) bool) *Kernel {
 	k.phases()
 	k.places(needed)
 	k.Vec = k.vector()
+	if g.Before != nil {
+		k.before()
+	}
 	return k
+}
+
+// before finishes what makes the image of a template.
+func (k *Kernel) before() {
+	b := k.Group.Before
+	k.Before = &Kernel{Name: k.Name, Group: b, Loops: b.Vars, Outer: 3, Vec: 3, Pointwise: true, Place: map[*ir.Buffer]Place{}}
+	k.Before.phases()
+	for _, it := range b.Items {
+		it.Node.Writes(func(w *ir.Buffer, _ *ir.Index) { k.Before.Place[w], k.Place[w] = Register, Register })
+	}
+	k.Before.Place[templateNode(k.Group).MM.A] = Memory
 }
 
 // arrange orders the loops by the strides of the addresses, outermost largest,
@@ -346,7 +362,7 @@ func (k *Kernel) walksInner(x ir.Index) bool {
 func (k *Kernel) Origins() []ir.Origin {
 	var out []ir.Origin
 	seen := map[string]bool{}
-	for _, it := range k.Group.Items {
+	for _, it := range k.Group.Members() {
 		for _, o := range it.Node.Origins {
 			if !seen[o.Node] {
 				seen[o.Node] = true
@@ -409,7 +425,7 @@ func (k *Kernel) Rereads(b *ir.Buffer) bool {
 // FLOPs counts the arithmetic operations of one run.
 func (k *Kernel) FLOPs() int64 {
 	n := int64(0)
-	for _, it := range k.Group.Items {
+	for _, it := range k.Group.Members() {
 		if it.Node.Kind == ir.Matmul {
 			n += 2 * it.Node.Numel()
 		}
@@ -426,13 +442,13 @@ func (k *Kernel) FLOPs() int64 {
 
 // Checks reports whether the kernel verifies data as it runs.
 func (k *Kernel) Checks() bool {
-	return slices.ContainsFunc(k.Group.Items, func(it *Item) bool { return it.Node.Checks() })
+	return slices.ContainsFunc(k.Group.Members(), func(it *Item) bool { return it.Node.Checks() })
 }
 
 // Lanes8 reports whether the kernel computes with elements of eight bytes, for
 // which a vector holds half as many.
 func (k *Kernel) Lanes8() bool {
-	for _, it := range k.Group.Items {
+	for _, it := range k.Group.Members() {
 		for i := range it.Body {
 			if it.Body[i].DType.Size() == 8 || it.Body[i].DType == ops.Int64 {
 				return true

@@ -176,7 +176,7 @@ func (e *emitter) pointers() {
 		out := e.k.Steps[0].Node.MM.Out
 		seen[out], written[out], bufs = true, true, append(bufs, out)
 	}
-	for _, st := range e.k.Steps {
+	for _, st := range withBefore(e.k) {
 		for i := range st.Body {
 			v := &st.Body[i]
 			if !v.Accesses() {

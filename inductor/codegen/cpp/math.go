@@ -76,6 +76,22 @@ const hiText = `f$ hi_f$(f$ a, f$ b) {
 #endif
 }`
 
+// extremeOf is the maximum or minimum in which NaN wins: the machine's own yields b where an
+// operand is NaN, and a where a is.
+func extremeOf(name, machine, sign string) helper {
+	return helper{
+		needs: []string{machine + "_f", "sel_f", "ne_f"},
+		text: strings.NewReplacer("NAME", name, "MACHINE", machine).Replace(`f$ NAME_f$(f$ a, f$ b) {
+#if !defined(__clang__) && $ == 16 && defined(__AVX512F__)
+  return __builtin_ia32_NAMEps512_mask(a, b, a, __builtin_ia32_cmpps512_mask(a, a, 7, (unsigned short)-1, 4), 4);
+#else
+  return sel_f$(ne_f$(a, a), a, MACHINE_f$(a, b));
+#endif
+}`),
+		one: "f1 " + name + "_f1(f1 a, f1 b) { return a " + sign + " b || a != a ? a : b; }",
+	}
+}
+
 // scaleText is p * 2^n for whole n, in two factors so that denormal results come
 // out right.
 const scaleText = `f$ scale_f$(f$ p, f$ n) {
@@ -239,6 +255,8 @@ var mathHelpers = sync.OnceValue(func() map[string]helper {
 
 		"lo_f":    {text: loText, one: `f1 lo_f1(f1 a, f1 b) { return a < b ? a : b; }`},
 		"hi_f":    {text: hiText, one: `f1 hi_f1(f1 a, f1 b) { return a > b ? a : b; }`},
+		"max_f":   extremeOf("max", "hi", ">"),
+		"min_f":   extremeOf("min", "lo", "<"),
 		"scale_f": {needs: []string{"from_f", "int_f"}, text: scaleText, one: scaleOne},
 		"exp_f":   {needs: []string{"fma_f", "lo_f", "lt_f", "sel_f", "bc_f", "scale_f"}, text: expText},
 		"log_f":   {needs: []string{"fma_f", "sel_f", "lt_f", "le_f", "eq_f", "bc_f", "from_f", "bits_f", "float_i"}, text: logText},

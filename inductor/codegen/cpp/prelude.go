@@ -81,7 +81,7 @@ typedef struct {
   tc_epilogue epilogue;
   i64 conv;
   tc_conv image;
-  i64 type;
+  i64 type, made;
 } tc_gemm_args;
 typedef struct {
   void (*parfor)(tc_kernel f, void *const *B, const i64 *S, i64 units, i64 grain, const char *name);

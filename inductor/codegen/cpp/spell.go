@@ -119,8 +119,14 @@ func (s speller) Apply(o ir.Op, d, _ ops.DType, x []string) string {
 	case ir.Where:
 		return call("sel", x...)
 	case ir.Max:
+		if d == ops.Float32 {
+			return call(extreme("max", "hi", x[0]), x...)
+		}
 		return call("sel", either(call("lt", x[1], x[0]), x[0], d, call), x[0], x[1])
 	case ir.Min:
+		if d == ops.Float32 {
+			return call(extreme("min", "lo", x[0]), x...)
+		}
 		return call("sel", either(call("lt", x[0], x[1]), x[0], d, call), x[0], x[1])
 	case ir.Relu:
 		if d == ops.Float32 {
@@ -179,6 +185,15 @@ func maskOp(o ir.Op, x []string) string {
 		return "(" + x[0] + " | ~" + x[1] + ")"
 	}
 	return ""
+}
+
+// extreme is the function for a maximum or minimum: the machine's own where the first operand
+// is a number of the text, which is not NaN.
+func extreme(name, machine, x string) string {
+	if strings.HasPrefix(x, "bc_f") && !strings.Contains(x, "nan") {
+		return machine
+	}
+	return name
 }
 
 // either adds "or x is NaN" to a mask: NaN wins in max and min.

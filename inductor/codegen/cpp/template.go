@@ -44,6 +44,7 @@ func (e template) epilogue() {
 	e.header()
 	e.open("void %s(void *const *B, const i64 *S, const float *T, i64 ldt, i64 b, i64 m0, i64 n0, i64 m, i64 n)", k.Name)
 	e.pointers()
+	e.before()
 	rows := mm.Outer[len(mm.Outer)-2]
 	if walked := e.pixelLoops(rows); walked > 0 {
 		e.pixelRows(rows, walked)
@@ -252,8 +253,14 @@ func locate(b *ir.Buffer, slot int, off string) location {
 	return location{slot, off, b.DType != ops.Float32}
 }
 
+// nowhere is the slot of an operand that lies in no buffer.
+const nowhere = -1
+
 // text is the pointer in C.
 func (l location) text() string {
+	if l.slot == nowhere {
+		return "0"
+	}
 	if l.narrow {
 		return fmt.Sprintf("(const float *)((const h1 *)B[%d] + %s)", l.slot, l.off)
 	}
@@ -262,6 +269,9 @@ func (l location) text() string {
 
 // row is the position of the buffer and the number of bytes, for a table.
 func (l location) row() string {
+	if l.slot == nowhere {
+		return "0, 0" // nobody reads it
+	}
 	size := 4
 	if l.narrow {
 		size = 2
@@ -300,9 +310,11 @@ func (e template) four(xs []sym.Int) string {
 func (e template) describeConv(n *ir.Node) {
 	v := n.ConvView()
 	packed := 0
-	e.code.operands = [2]location{
-		{e.env.Slot(v.Weight), e.size(v.WeightOff), false}, {e.env.Slot(v.Image), e.size(v.ImageOff), false},
+	made, image := ", .made = 1", location{slot: nowhere} // by the epilogue
+	if e.k.Before == nil {
+		made, image = "", location{slot: e.env.Slot(v.Image), off: e.size(v.ImageOff)}
 	}
+	e.code.operands = [2]location{{slot: e.env.Slot(v.Weight), off: e.size(v.WeightOff)}, image}
 	if pack := e.env.Packing; pack != nil {
 		packed, e.code.operands[0] = 1, location{slot: e.env.Slot(pack.Buffer), off: "0"}
 	}
@@ -310,9 +322,9 @@ func (e template) describeConv(n *ir.Node) {
 	if !sym.Is(v.Groups, 1) {
 		size, as, bs = append(size, v.Groups), append(as, v.NextFilter), append(bs, v.NextPart)
 	}
-	e.code.Gemm = fmt.Sprintf("{%s, %s, %s, %d, %s, %s, %s, %s, %s, 0, 0, %s, %s, %d, %s%s}",
+	e.code.Gemm = fmt.Sprintf("{%s, %s, %s, %d, %s, %s, %s, %s, %s, 0, 0, %s, %s, %d, %s%s%s}",
 		e.size(v.Rows), e.size(v.Pixels), e.size(n.MM.K), len(size), e.four(size), e.four(as), e.four(bs), e.size(v.Row), e.size(v.K),
-		leftMark, rightMark, packed, symbolMark, convText(e.env.Machine.Lanes, n, e.env.Packing))
+		leftMark, rightMark, packed, symbolMark, convText(e.env.Machine.Lanes, n, e.env.Packing), made)
 }
 
 // convText is the description of an image after that of the product.

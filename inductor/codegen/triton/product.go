@@ -104,12 +104,57 @@ func (e *emitter) pixels(n *ir.Node, batch []string) {
 	e.ind++
 	e.p("k_row = k_offset + tl.arange(0, BLOCK_K)[None, :]")
 	e.p("k_column = k_offset + tl.arange(0, BLOCK_K)[:, None]")
-	a := e.addressOver(mm.AIdx, append(batch, "0", "0", "0")) + " + " + e.gathered(mm.Conv, "m_index", "k_row")
-	e.p("a = tl.load(tl.broadcast_to(%s + (%s), [BLOCK_M, BLOCK_K]), mmask & (k_row < %s) & inside, other=0)", e.ptr(mm.A), a, depth)
+	if e.k.Before != nil {
+		e.before(batch[0], depth)
+	} else {
+		a := e.addressOver(mm.AIdx, append(batch, "0", "0", "0")) + " + " + e.gathered(mm.Conv, "m_index", "k_row")
+		e.p("a = tl.load(tl.broadcast_to(%s + (%s), [BLOCK_M, BLOCK_K]), mmask & (k_row < %s) & inside, other=0)", e.ptr(mm.A), a, depth)
+	}
 	b := e.addressOver(mm.BIdx, append(batch, "0", "n_index", "k_column"))
 	e.p("b = tl.load(tl.broadcast_to(%s + (%s), [BLOCK_K, BLOCK_N]), nmask & (k_column < %s), other=0)", e.ptr(mm.B), b, depth)
 	e.p(`acc = tl.dot(a, b, acc, input_precision="tf32x3")`)
 	e.ind--
+}
+
+// before makes the elements of the image that a step along k takes: rows are pixels, columns
+// the channels of blocks.
+func (e *emitter) before(image, depth string) {
+	k, block := e.k, e.k.Steps[0].Node.MM.Conv.Block
+	names := []string{image, fmt.Sprintf("(k_row // %d)", block), "m_index", fmt.Sprintf("(k_row %% %d)", block)}
+	e.k, e.again = k.Before, "_b"
+	mask := fmt.Sprintf("mmask & (k_row < %s)", depth)
+	for i := range e.k.Steps {
+		body := e.k.Steps[i].Body
+		for j := range body {
+			v, name := &body[j], fmt.Sprintf("tmp%d_%d%s", i, j, e.again)
+			switch r, known := e.regs[v.Buf]; {
+			case v.Op == ir.Store && e.k.Place[v.Buf] == sched.Memory: // the image
+				e.regs[v.Buf] = e.arg(i, v, 0)
+				continue
+			case v.Op == ir.Store:
+				e.keep(i, j, v)
+				continue
+			case v.Op == ir.Load && known:
+				e.vals[[2]int{i, j}] = r
+				continue
+			case v.Op == ir.Load:
+				e.note(i)
+				at := e.addressOver(v.Index, names)
+				e.p("%s = tl.load(tl.broadcast_to(%s + (%s), [BLOCK_M, BLOCK_K]), %s, other=0)", name, e.ptr(v.Buf), at, mask)
+			case v.Op == ir.LoadAt || v.Op == ir.IndexOf || v.Op == ir.Check:
+				e.err = fmt.Errorf("an image that is made with positions as it is read is not generated")
+				continue
+			default:
+				e.note(i)
+				e.operation(i, j, name)
+			}
+			e.vals[[2]int{i, j}] = name
+		}
+	}
+	e.p("a = tl.where(%s, %s, 0)", mask, e.regs[k.Steps[0].Node.MM.A])
+	e.k, e.again = k, ""
+	clear(e.vals)
+	clear(e.regs)
 }
 
 // gathered is where step k of a pixel's window lies in the image; the text defines whether

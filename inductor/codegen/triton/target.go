@@ -218,7 +218,7 @@ func (m *module) touched(i int, src *Source) []int {
 		}
 		return out
 	}
-	for _, it := range m.plan.Groups[i].Items {
+	for _, it := range m.plan.Groups[i].Members() {
 		it.Node.Reads(add)
 		it.Node.Writes(add)
 	}
