@@ -174,6 +174,9 @@ func (w *walker) list(a []Arg) (any, error) {
 
 // node has one call made.
 func (w *walker) node(n *Node) error {
+	if n.isFlow() {
+		return w.flow(n)
+	}
 	args := make(map[string]ops.Arg, len(n.Args))
 	for _, a := range n.Args {
 		v, err := w.value(a.Value)
