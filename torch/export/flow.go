@@ -20,6 +20,9 @@ type Sub struct {
 	Single bool
 }
 
+// String is the name, as printed programs have it.
+func (s *Sub) String() string { return "self." + s.Name }
+
 // flowTarget is how targets of control flow begin.
 const flowTarget = "torch.ops.higher_order."
 

@@ -119,6 +119,8 @@ func (w *walker) value(a Arg) (any, error) {
 		return memoryFormat(a)
 	case Unread:
 		return nil, &Unsupported{Why: "a value of kind " + clip(string(a))}
+	case *Sub:
+		return nil, &Unsupported{Why: "a value of kind as_graph"}
 	case []Arg:
 		return w.list(a)
 	}
