@@ -35,7 +35,9 @@ type torchTask struct {
 var differing = regexp.MustCompile(`(?m)^(output|input|gradient of input) \d+ (differs|is) `)
 
 // MinifyTorch writes the smallest part of a graph of PyTorch's that shows its fault as repro.py into a new folder, as Minify does.
-func MinifyTorch(ctx context.Context, r *explain.Report, c *explain.Compile, o Options, say func(string)) (out *Minified, note string, err error) {
+func MinifyTorch(
+	ctx context.Context, r *explain.Report, c *explain.Compile, o Options, say func(string),
+) (out *Minified, note string, err error) {
 	program, err := TorchProgram(r, c, o.Seed, o.Backend)
 	if err != nil {
 		return nil, "", err
@@ -107,7 +109,8 @@ func torchSubject(units []torchUnit, returned []string) subject {
 		kept := set(keep)
 		var out []string
 		for _, u := range keep {
-			if slices.Contains(returned, u) || len(readers[u]) == 0 || slices.ContainsFunc(readers[u], func(r string) bool { return !kept[r] }) {
+			elsewhere := slices.ContainsFunc(readers[u], func(r string) bool { return !kept[r] })
+			if slices.Contains(returned, u) || len(readers[u]) == 0 || elsewhere {
 				out = append(out, u)
 			}
 		}

@@ -31,7 +31,8 @@ func TestProgramsOfPyTorch(t *testing.T) {
 		t.Errorf("%q", text)
 	}
 	g.Stages = g.Stages[:1]
-	if _, err := repro.Write(dir+"2", r, c, repro.Options{Backend: repro.DefaultBackend}, false); err == nil || !strings.Contains(err.Error(), "no text of the graph") {
+	_, err = repro.Write(dir+"2", r, c, repro.Options{Backend: repro.DefaultBackend}, false)
+	if err == nil || !strings.Contains(err.Error(), "no text of the graph") {
 		t.Error(err)
 	}
 	if _, err := os.Stat(dir + "2"); err == nil {

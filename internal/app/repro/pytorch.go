@@ -149,7 +149,8 @@ const maxInputBytes = 64 << 30
 // dtypes are PyTorch's names of the types that the text names in short.
 var dtypes = map[string]string{
 	"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "c64": "complex64", "c128": "complex128", "c32": "complex32",
-	"i64": "int64", "i32": "int32", "i16": "int16", "i8": "int8", "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64", "b8": "bool",
+	"i64": "int64", "i32": "int32", "i16": "int16", "i8": "int8", "u8": "uint8", "u16": "uint16", "u32": "uint32",
+	"u64": "uint64", "b8": "bool",
 	"f8e4m3fn": "float8_e4m3fn", "f8e5m2": "float8_e5m2",
 }
 

@@ -28,7 +28,8 @@ func torchGraph(forward string) (*explain.Report, *explain.Compile) {
 // TestTorchProgramInputs: inputs are those of the text, with gradients where the trace says that they have some.
 func TestTorchProgramInputs(t *testing.T) {
 	r, c := torchGraph("def forward(self, s0: \"Sym(s0)\", L_x_: \"f32[s0, 4][4, 1]cpu\", L_self_parameters_w_: \"f32[3, 4][4, 1]cpu\", " +
-		"L_i_: \"i64[2][1]cuda:0\"):\n    y: \"f32[s0, 3][3, 1]cpu\" = torch._C._nn.linear(L_x_, L_self_parameters_w_);  L_x_ = None\n    return (y,)\n")
+		"L_i_: \"i64[2][1]cuda:0\"):\n" +
+		"    y: \"f32[s0, 3][3, 1]cpu\" = torch._C._nn.linear(L_x_, L_self_parameters_w_);  L_x_ = None\n    return (y,)\n")
 	text, err := repro.TorchProgram(r, c, 3, repro.DefaultBackend)
 	if err != nil {
 		t.Fatal(err)
@@ -48,9 +49,9 @@ func TestTorchProgramInputs(t *testing.T) {
 // TestTorchProgramRefused: what the text names and has not is said; nothing is guessed, and nothing of an annotation is run.
 func TestTorchProgramRefused(t *testing.T) {
 	for _, c := range []struct{ forward, want string }{
-		{"def forward(self, x: \"f32[4][1]cpu\"):\n    y = self.L__self___net(x)\n    return (y,)\n", "does not have the module L__self___net"},
-		{"def forward(self, x: \"f32[4][1]cpu\"):\n    y = mine_custom(x)\n    return (y,)\n", "it calls mine_custom, which is the program's own"},
-		{"def forward(self, x: \"f32[4][1]cpu\"):\n    k = self._tensor_constant0\n    y = x + k\n    return (y,)\n", "self._tensor_constant0"},
+		{"def forward(self, x: \"f32[4][1]cpu\"):\n    y = self.L__self___net(x)\n    return (y,)\n", "not have the module L__self___net"},
+		{"def forward(self, x: \"f32[4][1]cpu\"):\n    y = mine_custom(x)\n    return (y,)\n", "calls mine_custom, which is the program's"},
+		{"def forward(self, x: \"f32[4][1]cpu\"):\n    k = self._tensor_constant0\n    return (k,)\n", "self._tensor_constant0"},
 		{"def forward(self, x: \"f32[u0][1]cpu\"):\n    y = x + 1\n    return (y,)\n", "does not say what the size u0 is"},
 		{"def forward(self, x: \"f32[4, 4]\"):\n    y = x + 1\n    return (y,)\n", "does not say its dtype, shape and strides"},
 		{"def forward(self, x: \"f32[__import__('os')][1]cpu\"):\n    y = x + 1\n    return (y,)\n", "a form that programs do not have"},
@@ -82,7 +83,8 @@ func TestTorchGraphAsGo(t *testing.T) {
 
 // TestTorchGraphAsGoRefused: operators that tcdbg lacks are named.
 func TestTorchGraphAsGoRefused(t *testing.T) {
-	r, c := torchGraph("def forward(self, L_x_: \"f32[4][1]cpu\"):\n    y: \"f32[4][1]cpu\" = torch.ops.mine.odd.default(L_x_)\n    return (y,)\n")
+	r, c := torchGraph("def forward(self, L_x_: \"f32[4][1]cpu\"):\n" +
+		"    y: \"f32[4][1]cpu\" = torch.ops.mine.odd.default(L_x_)\n    return (y,)\n")
 	if _, err := repro.ReadTorch(r, c); err == nil || !strings.Contains(err.Error(), "mine.odd.default (1)") {
 		t.Error(err)
 	}
@@ -140,7 +142,8 @@ func TestMinifyTorch(t *testing.T) {
 	if out, err := record.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for planted, kind := range map[string]string{"accuracy": repro.Accuracy, "compile": repro.Compile, "crash": repro.Crash, "death": repro.Crash} {
+	kinds := map[string]string{"accuracy": repro.Accuracy, "compile": repro.Compile, "crash": repro.Crash, "death": repro.Crash}
+	for planted, kind := range kinds {
 		t.Run(planted, func(t *testing.T) {
 			t.Setenv("PLANTED", planted)
 			out, code := tcdbg(t, dir, "", "repro", "--minify", "--backend", "broken:broken", "-o", planted, "trace", "0/0")
@@ -162,7 +165,8 @@ func TestMinifyTorch(t *testing.T) {
 		})
 	}
 	t.Setenv("PLANTED", "")
-	if out, code := tcdbg(t, dir, "", "repro", "--minify", "--backend", "broken:broken", "-o", "none", "trace", "0/0"); code != app.ExitData ||
+	out, code := tcdbg(t, dir, "", "repro", "--minify", "--backend", "broken:broken", "-o", "none", "trace", "0/0")
+	if code != app.ExitData ||
 		!strings.Contains(out, "there is nothing to minify") {
 		t.Error(code, out)
 	}
