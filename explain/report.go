@@ -187,6 +187,7 @@ type Compile struct {
 	Tensors     int      // tensors among the inputs
 	InputBytes  int64    // bytes of their storages
 	Sources     []string // where inputs come from: L['x'], ...
+	GradSources []string // of those that require gradients, where PyTorch's trace tells
 	Steps       int64    // recorded single steps
 	Trace       *Trace   // its steps as they can be walked through; nil: not recorded
 	Served      *Served  // what the calls that it serves cost; nil: not measured

@@ -29,6 +29,7 @@ type Cache struct {
 	mu     sync.Mutex
 	bytes  int64           // of all entries, as far as this process knows; -1: not counted yet
 	loaded map[string]bool // names of the entries that were loaded through it
+	noted  map[string]bool // and of the notes that were read or kept
 }
 
 // DefaultLimit is how many bytes a cache holds before those go that were not used for the
@@ -46,7 +47,7 @@ func Open(dir string, limit int64, warn func(format string, args ...any)) (*Cach
 	if limit == 0 {
 		limit = DefaultLimit
 	}
-	c := &Cache{dir: dir, root: root, limit: limit, warn: warn, bytes: -1, loaded: map[string]bool{}}
+	c := &Cache{dir: dir, root: root, limit: limit, warn: warn, bytes: -1, loaded: map[string]bool{}, noted: map[string]bool{}}
 	c.sweep()
 	return c, nil
 }

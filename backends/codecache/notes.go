@@ -9,8 +9,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"regexp"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -38,6 +38,7 @@ func (c *Cache) Note(parts []string) []byte {
 	content, err := c.readNote(name)
 	if err == nil {
 		c.used(name)
+		c.note(name)
 		return content
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -47,7 +48,28 @@ func (c *Cache) Note(parts []string) []byte {
 	return nil
 }
 
+// note remembers that a note was used or made.
+func (c *Cache) note(name string) {
+	c.mu.Lock()
+	c.noted[name] = true
+	c.mu.Unlock()
+}
+
+var noteFile = regexp.MustCompile("^" + notePrefix + "[0-9a-f]{32}[.]json$")
+
+// isNote reports whether a file is named as a note.
+func isNote(name string) bool { return noteFile.MatchString(name) }
+
 func (c *Cache) readNote(name string) ([]byte, error) {
+	all, err := c.wholeNote(name)
+	if err != nil {
+		return nil, err
+	}
+	return noteOf(name, all)
+}
+
+// wholeNote reads the file of a note that is the user's alone, and whole.
+func (c *Cache) wholeNote(name string) ([]byte, error) {
 	link, err := c.root.Lstat(name)
 	if err != nil {
 		return nil, err
@@ -71,6 +93,12 @@ func (c *Cache) readNote(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	_, err = noteOf(name, all)
+	return all, err
+}
+
+// noteOf is the text of a note, whose file has the hash that it should.
+func noteOf(name string, all []byte) ([]byte, error) {
 	sum, content, ok := bytes.Cut(all, []byte("\n"))
 	want := sha256.Sum256(content)
 	if !ok || len(all) > maxNote || string(sum) != hex.EncodeToString(want[:]) {
@@ -98,23 +126,30 @@ func (c *Cache) KeepNote(parts []string, content []byte) error {
 	if err := c.root.Rename(part, name); err != nil {
 		return err
 	}
+	c.note(name)
 	c.dropNotes(maxNotes)
 	return nil
 }
 
 // dropNotes removes the notes that were not used for the longest time until so many are left.
 func (c *Cache) dropNotes(most int) {
+	notes := c.notes()
+	slices.SortFunc(notes, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
+	for _, n := range notes[:max(0, len(notes)-most)] {
+		_ = c.root.Remove(n.Name())
+	}
+}
+
+// notes are the files of all notes.
+func (c *Cache) notes() []fs.FileInfo {
 	var notes []fs.FileInfo
 	for _, e := range c.list() {
-		if !strings.HasPrefix(e.Name(), notePrefix) || !strings.HasSuffix(e.Name(), noteSuffix) {
+		if !isNote(e.Name()) {
 			continue
 		}
 		if st, err := e.Info(); err == nil && st.Mode().IsRegular() {
 			notes = append(notes, st)
 		}
 	}
-	slices.SortFunc(notes, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
-	for _, n := range notes[:max(0, len(notes)-most)] {
-		_ = c.root.Remove(n.Name())
-	}
+	return notes
 }

@@ -1,6 +1,8 @@
 package codecache
 
 import (
+	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -78,5 +80,52 @@ func TestClearTakesNotes(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, notePrefix+"*")); len(left) != 0 {
 		t.Errorf("left: %v", left)
+	}
+}
+
+// TestNotesTravel: an archive of a cache, and of what a process used of it, has the notes; another machine takes none of it, and a
+// note that somebody has changed is refused.
+func TestNotesTravel(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cache")
+	c, err := Open(dir, 0, func(string, ...any) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	about := []string{"a graph", "a processor"}
+	if err := c.KeepNote(about, []byte(`{"winner": 2}`)); err != nil {
+		t.Fatal(err)
+	}
+	var all, used bytes.Buffer
+	if list, _, err := Export(dir, "m", &all); err != nil || len(list) != 1 || list[0].Kind != "tuned" {
+		t.Fatal(list, err)
+	}
+	if list, err := c.ExportLoaded("m", &used); err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	for _, archive := range [][]byte{all.Bytes(), used.Bytes()} {
+		to := filepath.Join(t.TempDir(), "other")
+		if _, _, err := Import(to, "another machine", bytes.NewReader(archive), int64(len(archive))); !errors.Is(err, ErrOtherMachine) {
+			t.Error(err)
+		}
+		added, _, err := Import(to, "m", bytes.NewReader(archive), int64(len(archive)))
+		if err != nil || len(added) != 1 {
+			t.Fatal(added, err)
+		}
+		o, err := Open(to, 0, func(format string, v ...any) { t.Errorf(format, v...) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := o.Note(about); string(got) != `{"winner": 2}` {
+			t.Errorf("the note is %q", got)
+		}
+		o.Close()
+	}
+	broken := rezip(t, all.Bytes(), func(name string, content []byte) (string, []byte) {
+		return name, bytes.Replace(content, []byte("winner\": 2"), []byte("winner\": 3"), 1)
+	})
+	if _, _, err := Import(filepath.Join(t.TempDir(), "x"), "m", bytes.NewReader(broken), int64(len(broken))); err == nil ||
+		!strings.Contains(err.Error(), "is not as it was written") {
+		t.Error(err)
 	}
 }

@@ -87,7 +87,7 @@ type manifest struct {
 	Machine string `json:"machine"` // compiler and processor, as Parts have them
 }
 
-// Export writes the whole entries of the cache in dir to w, for machines with the compiler and the
+// Export writes the whole entries of the cache in dir to w, and the notes beside them, for machines with the compiler and the
 // processor that machine names. skipped are entries that are damaged.
 func Export(dir, machine string, w io.Writer) (out []Info, skipped int, err error) {
 	entries, err := List(dir)
@@ -99,14 +99,18 @@ func Export(dir, machine string, w io.Writer) (out []Info, skipped int, err erro
 		return nil, 0, err
 	}
 	defer func() { _ = root.Close() }()
-	return (&Cache{dir: dir, root: root}).export(entries, machine, w)
+	c := &Cache{dir: dir, root: root}
+	for _, note := range c.notes() {
+		entries = append(entries, infoOf(note))
+	}
+	return c.export(entries, machine, w)
 }
 
-// ExportLoaded writes the entries that were loaded through c and are still there and whole, as Export
+// ExportLoaded writes the entries and notes that were loaded through c, or made, and are still there and whole, as Export
 // does; nothing where there are none.
 func (c *Cache) ExportLoaded(machine string, w io.Writer) ([]Info, error) {
 	c.mu.Lock()
-	names := slices.Sorted(maps.Keys(c.loaded))
+	names := append(slices.Sorted(maps.Keys(c.loaded)), slices.Sorted(maps.Keys(c.noted))...)
 	c.mu.Unlock()
 	var entries []Info
 	for _, name := range names {
@@ -162,6 +166,9 @@ func store(z *zip.Writer, name string, content []byte) error {
 
 // whole is the bytes of an entry, which has the hashes that it should.
 func (c *Cache) whole(name string) ([]byte, error) {
+	if isNote(name) {
+		return c.wholeNote(name)
+	}
 	sum, err := c.madeOf(name)
 	if err != nil {
 		return nil, err
@@ -274,6 +281,10 @@ func inflate(f *zip.File, most int64) ([]byte, error) {
 
 // wholeEntry checks the bytes of an entry against its name and its hashes.
 func wholeEntry(name string, content []byte) error {
+	if isNote(name) {
+		_, err := noteOf(name, content)
+		return err
+	}
 	if len(content) <= trailerSize {
 		return errDamaged
 	}
@@ -306,6 +317,8 @@ func (c *Cache) adopt(name string, content []byte) error {
 	if err := c.root.Rename(part, name); err != nil {
 		return err
 	}
-	c.added(name, int64(len(content)))
+	if !isNote(name) { // which are counted, not weighed
+		c.added(name, int64(len(content)))
+	}
 	return nil
 }

@@ -116,7 +116,9 @@ func (l *Library) checkSteps() error {
 			continue
 		}
 		name := strings.TrimPrefix(st.Extern.Name, "extern_")
-		if st.Extern.Flow == nil {
+		if st.Extern.Flow != nil {
+			name = st.Extern.Flow.Op
+		} else {
 			name = ops.Get(st.Extern.Op).Name
 		}
 		if times[name]++; times[name] == 1 {

@@ -151,9 +151,9 @@ func (r *Row) times(steady []int64) {
 const few = 5
 
 // barWidth is how many cells the longest bar has.
-const barWidth = 12
+const barWidth = 40
 
-// WriteText writes the table, a function after the other, with a bar for each median.
+// WriteText writes the table, a function after the other, with a bar for each median. Its lines fit a terminal of 80 columns.
 func (t *Table) WriteText(w io.Writer) error {
 	if len(t.Rows) == 0 {
 		_, err := fmt.Fprintln(w, "no compiled function was called")
@@ -196,14 +196,44 @@ func writeFunction(w io.Writer, rows []Row) (marked bool, err error) {
 		if r.Median != nil && r.Steady < few {
 			mark, marked = "~", true
 		}
-		fmt.Fprintf(tw, "  %-*s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", width, r.Way, nanos("", r.First), nanos("", r.WarmUp),
-			nanos(mark, r.Median), nanos(mark, r.P95), speedup(r), memory(r.RSS), bar(r, slowest))
+		fmt.Fprintf(tw, "%-*s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", width, r.Way, nanos("", r.First), nanos("", r.WarmUp),
+			nanos(mark, r.Median), nanos(mark, r.P95), speedup(r), memory(r.RSS))
 	}
 	if err := tw.Flush(); err != nil {
 		return marked, err
 	}
-	_, err = fmt.Fprintln(w)
+	_, err = fmt.Fprintln(w, chart(rows, width, slowest)+untimed(rows))
 	return marked, err
+}
+
+// textWidth is how wide what the table says in words is: that of a narrow terminal.
+const textWidth = 78
+
+// untimed says why rows have no times, those of one reason together.
+func untimed(rows []Row) string {
+	var whys []string
+	ways := map[string][]string{}
+	for i := range rows {
+		if r := &rows[i]; r.Median == nil {
+			if ways[r.Why] == nil {
+				whys = append(whys, r.Why)
+			}
+			ways[r.Why] = append(ways[r.Why], r.Way)
+		}
+	}
+	var sb strings.Builder
+	for _, why := range whys {
+		line := " "
+		for _, word := range strings.Fields(strings.Join(ways[why], ", ") + ": " + why) {
+			if len([]rune(line))+1+len([]rune(word)) > textWidth && strings.TrimSpace(line) != "" {
+				sb.WriteString(line + "\n")
+				line = "   "
+			}
+			line += " " + word
+		}
+		sb.WriteString(line + "\n")
+	}
+	return sb.String()
 }
 
 func nanos(mark string, n *int64) string {
@@ -234,11 +264,19 @@ func memory(n *int64) string {
 	return explain.Bytes(*n)
 }
 
-// bar is the median beside the slowest one's; where there is none, why.
-func bar(r *Row, slowest int64) string {
-	if r.Median == nil {
-		return "  " + r.Why
+// chart has a bar for each median, beside the slowest one's, where there are several.
+func chart(rows []Row, width int, slowest int64) string {
+	var sb strings.Builder
+	bars := 0
+	for i := range rows {
+		if r := &rows[i]; r.Median != nil {
+			bars++
+			n := int(*r.Median * barWidth / slowest)
+			fmt.Fprintf(&sb, "  %-*s  %s %s\n", width, r.Way, strings.Repeat("█", max(n, 1)), explain.Nanos(*r.Median))
+		}
 	}
-	n := int(*r.Median * barWidth / slowest)
-	return "  " + strings.Repeat("█", max(n, 1))
+	if bars < 2 {
+		return ""
+	}
+	return sb.String()
 }

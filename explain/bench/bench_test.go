@@ -23,12 +23,17 @@ func TestTable(t *testing.T) {
 		{Way: "inductor", RSS: 70 << 20, Calls: append(
 			calls("step", 2, 90000, 30000, 25, 20, 20, 30, 22), calls("rare", 2, 9000, 8000)...,
 		)},
-		{Way: "reduce-overhead", Why: "ends with 2 (panic: no)"},
+		{Way: "reduce-overhead", Why: "ends with 2 (panic: the words of an error that takes more than a line of a terminal)"},
 	}
 	table := Of("model.go", runs)
 	var text strings.Builder
 	if err := table.WriteText(&text); err != nil {
 		t.Fatal(err)
+	}
+	for line := range strings.Lines(text.String()) {
+		if n := len([]rune(strings.TrimRight(line, "\n"))); n >= 80 {
+			t.Errorf("a line of %d columns: %s", n, line)
+		}
 	}
 	golden.Equal(t, filepath.Join("testdata", "table.txt"), []byte(text.String()))
 	r := table.Rows[1]

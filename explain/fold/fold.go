@@ -125,22 +125,23 @@ type threadKey struct{ source, thread int }
 // compile is a Compile while it is being folded.
 type compile struct {
 	explain.Compile
-	key      compileKey
-	begun    bool // dynamo_start was seen
-	metrics  bool
-	stages   []explain.Stage
-	breaks   map[string]*explain.Break // by place and type, for retries
-	errText  string                    // dynamo_error
-	errBreak *explain.BreakText
-	errSeq   int64   // its record
-	began    int64   // of an exported model, by the clock of its log
-	phases   float64 // entire_frame_compile by chromium events
-	limit    bool
-	guarded  bool
-	bwd      float64
-	kernels  map[string]*explain.Kernel
-	maps     *provenance
-	logged   *loggedTrace // of a text log
+	key       compileKey
+	begun     bool // dynamo_start was seen
+	metrics   bool
+	stages    []explain.Stage
+	breaks    map[string]*explain.Break // by place and type, for retries
+	errText   string                    // dynamo_error
+	errBreak  *explain.BreakText
+	errSeq    int64   // its record
+	began     int64   // of an exported model, by the clock of its log
+	phases    float64 // entire_frame_compile by chromium events
+	limit     bool
+	wantsGrad bool // the tensor that was described last requires gradients
+	guarded   bool
+	bwd       float64
+	kernels   map[string]*explain.Kernel
+	maps      *provenance
+	logged    *loggedTrace // of a text log
 }
 
 // New makes an empty fold. store gives times and the names of sources; it

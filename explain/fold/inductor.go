@@ -426,6 +426,9 @@ func remark(f *Fold, r *logs.Record) {
 	f.note(r, r.Content(), text)
 }
 
+// maxGradSources bounds the inputs of a compile that are known to want gradients.
+const maxGradSources = 4096
+
 // describe counts the tensors that a compile was told of. It makes no compile:
 // torch.export describes its inputs under an id of its own without one.
 func describe(f *Fold, r *logs.Record) {
@@ -440,7 +443,11 @@ func describe(f *Fold, r *logs.Record) {
 	switch r.Kind {
 	case "describe_tensor":
 		c.Tensors++
-	case "describe_source":
+		c.wantsGrad = string(r.Field("requires_grad")) == "true"
+	case "describe_source": // of the tensor before
+		if c.wantsGrad && len(c.GradSources) < maxGradSources {
+			c.GradSources = appendNew(c.GradSources, f.intern(logs.JSONString(r.Field("source"))))
+		}
 		if len(c.Sources) < 64 {
 			c.Sources = appendNew(c.Sources, f.intern(logs.JSONString(r.Field("source"))))
 		}

@@ -56,7 +56,8 @@ func WriteHTML(w io.Writer, r *explain.Report) error {
 
 var htmlSections = []func(h *htmlWriter, r *explain.Report){
 	(*htmlWriter).advice, (*htmlWriter).breaks, (*htmlWriter).recompiles, (*htmlWriter).failures, (*htmlWriter).frames,
-	(*htmlWriter).graphs, (*htmlWriter).kernels, (*htmlWriter).fusion, (*htmlWriter).timeline, (*htmlWriter).tables,
+	(*htmlWriter).graphs, (*htmlWriter).kernels, (*htmlWriter).autotuned,
+	(*htmlWriter).fusion, (*htmlWriter).timeline, (*htmlWriter).tables,
 }
 
 func (h *htmlWriter) raw(s string) { _, _ = h.w.WriteString(s) }

@@ -1,7 +1,7 @@
 // Package exported writes a program that PyTorch exported as a graph: each of its calls
 // becomes one of our operators, with the line of Python that it comes from.
 //
-// It imports graph, ops, torch and torch/export; never aot or tracer. This file is all of it.
+// It imports graph, ops, torch and torch/export; never aot or tracer. Open this file first, then capture.go (the other way) and flow.go.
 package exported
 
 import (

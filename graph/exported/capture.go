@@ -40,19 +40,9 @@ func Capture(g *graph.Graph, spec *Spec) (*export.Program, error) {
 	numbersAsTensors(g)
 	cutGradients(g)
 	g.EliminateDead()
-	c := &capturer{
-		g: g, spec: spec, names: map[*graph.Node]string{}, taken: map[string]bool{}, tensors: map[string]*export.Tensor{},
-		numbers: map[string]sym.Int{}, sizes: map[string]string{}, missing: map[string]int{},
-		prog: &export.Program{
-			Symbols: spec.Symbols, In: spec.In, Out: spec.Out, Names: spec.Names, Weights: spec.Weights,
-		},
-	}
+	c := newCapturer(g, spec)
 	c.inputs()
-	for _, n := range g.Nodes() {
-		if n.Kind != graph.Placeholder && n.Kind != graph.Output {
-			c.node(n)
-		}
-	}
+	c.nodes()
 	if len(c.missing) > 0 {
 		return nil, &export.Missing{Counts: c.missing, Why: "have no form in aten"}
 	}
@@ -131,6 +121,25 @@ type capturer struct {
 	missing map[string]int
 }
 
+func newCapturer(g *graph.Graph, spec *Spec) *capturer {
+	return &capturer{
+		g: g, spec: spec, names: map[*graph.Node]string{}, taken: map[string]bool{}, tensors: map[string]*export.Tensor{},
+		numbers: map[string]sym.Int{}, sizes: map[string]string{}, missing: map[string]int{},
+		prog: &export.Program{
+			Symbols: spec.Symbols, In: spec.In, Out: spec.Out, Names: spec.Names, Weights: spec.Weights,
+		},
+	}
+}
+
+// nodes writes all calls.
+func (c *capturer) nodes() {
+	for _, n := range c.g.Nodes() {
+		if n.Kind != graph.Placeholder && n.Kind != graph.Output {
+			c.node(n)
+		}
+	}
+}
+
 func (c *capturer) name(base string) string {
 	name := base
 	for i := 1; c.taken[name]; i++ {
@@ -161,6 +170,9 @@ func (c *capturer) node(n *graph.Node) {
 	switch {
 	case n.Target == "getitem":
 		return // its call has named it
+	case n.Flow != nil:
+		c.flow(n)
+		return
 	case row == nil:
 		c.lacks(n, n.Target)
 		return
@@ -234,7 +246,7 @@ func (c *capturer) results(n *graph.Node, name string) ([]export.Out, error) {
 			c.names[u] = items[i]
 		}
 	}
-	if n.OpRow().Returns()[0] == "Tensor[]" {
+	if n.Flow == nil && n.OpRow().Returns()[0] == "Tensor[]" {
 		return []export.Out{{List: items, Many: true}}, nil
 	}
 	outs := make([]export.Out, len(items))

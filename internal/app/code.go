@@ -59,6 +59,11 @@ type reproFlags struct {
 	minify  bool
 	check   string
 	maxTime time.Duration
+	// Of PyTorch's traces.
+	asGo     bool
+	backend  string
+	python   string
+	maxTries int
 }
 
 func reproCommand(s *session) *cobra.Command {
@@ -74,13 +79,16 @@ Of a Go program it is model.go, which tcdbg run and (after tcdbg init) go run
 run. Inputs have the recorded shapes, strides, dtypes and devices, require
 gradients where they did, and have random values, whole numbers in the recorded
 range.
-Of PyTorch it is repro.py: the program that PyTorch put into the trace; of the
-backward graph repro_2.py.
+Of PyTorch it is repro.py: the program that PyTorch put into the trace, and
+repro_2.py of the backward graph; where there is none, a program of the graph's
+own text. --go writes the graph as a Go program instead. They run what the trace
+has: read what others send you first.
 
---minify writes the smallest part of a Go program's graph that still shows its
-fault: it cuts off the end, takes operators out, whose values become inputs, and
-drops outputs. Each part is compiled and held beside eager execution in a
-process of its own. Faults are
+--minify writes the smallest part of a graph that still shows its fault: it cuts
+off the end, takes operators out, whose values become inputs, and drops outputs.
+Each part is compiled and held beside eager execution in a process of its own: a
+graph of PyTorch's by PyTorch (--python, else TCDBG_PYTHON, else python3).
+Faults are
 
   accuracy   results differ (docs/numerics.md has the rule)
   compile    the graph cannot be compiled
@@ -90,7 +98,7 @@ process of its own. Faults are
 		Example: "  tcdbg repro last 0/0\n  tcdbg repro -o broken /tmp/trace_dir 3/1\n  tcdbg repro --minify --check accuracy last 0/0",
 		Args:    cobra.MatchAll(atLeast(1, "a trace, or last"), cobra.MaximumNArgs(2)),
 		RunE: func(c *cobra.Command, args []string) error {
-			for _, name := range []string{"check", "max-time"} {
+			for _, name := range []string{"check", "max-time", "max-tries", "python"} {
 				if c.Flags().Changed(name) && !f.minify {
 					return failf(ExitUsage, "--%s goes with --minify", name)
 				}
@@ -108,7 +116,29 @@ process of its own. Faults are
 	c.Flags().BoolVar(&f.minify, "minify", false, "write the smallest part that shows a fault")
 	c.Flags().StringVar(&f.check, "check", "", "--minify: the `FAULT` that is looked for: accuracy, compile or crash")
 	c.Flags().DurationVar(&f.maxTime, "max-time", defaultMaxTime, "--minify: how long it may take; what is smallest until then is written")
+	c.Flags().BoolVar(&f.asGo, "go", false, "of PyTorch's trace: a Go program for tcdbg's compiler")
+	c.Flags().StringVar(&f.backend, "backend", repro.DefaultBackend, "of PyTorch's trace: the `NAME` of a backend, or MODULE:FUNCTION")
+	c.Flags().StringVar(&f.python, "python", "", "--minify of PyTorch's trace: the Python that has PyTorch")
+	c.Flags().IntVar(&f.maxTries, "max-tries", repro.DefaultTries, "--minify of PyTorch's trace: how many parts are tried")
 	return c
+}
+
+// options are what the package repro is asked for.
+func (f *reproFlags) options(dir string) repro.Options {
+	return repro.Options{
+		Dir: dir, Seed: f.seed, Check: f.check, MaxTime: f.maxTime, MaxTries: f.maxTries, Backend: f.backend, Python: pythonOf(f.python),
+	}
+}
+
+// pythonOf is the Python that is asked for, else the environment's.
+func pythonOf(name string) string {
+	if name == "" {
+		name = os.Getenv("TCDBG_PYTHON")
+	}
+	if name == "" {
+		name = "python3"
+	}
+	return name
 }
 
 // writeRepro writes the reproducer of one graph.
@@ -125,7 +155,7 @@ func writeRepro(s *session, r *explain.Report, f reproFlags, id string) error {
 	if f.minify {
 		paths, err = minifyRepro(s, r, c, f, dir)
 	} else {
-		paths, err = repro.Write(dir, r, c, f.seed)
+		paths, err = repro.Write(dir, r, c, f.options(dir), f.asGo)
 	}
 	var pe *fs.PathError
 	switch {
@@ -145,8 +175,8 @@ func writeRepro(s *session, r *explain.Report, f reproFlags, id string) error {
 // minifyRepro writes the smallest part of a graph that shows its fault.
 func minifyRepro(s *session, r *explain.Report, c *explain.Compile, f reproFlags, dir string) ([]string, error) {
 	switch {
-	case !r.OfGo():
-		return nil, errors.New("--minify is for graphs of Go programs; PyTorch's program has a minifier: python repro.py minify")
+	case f.asGo:
+		return nil, errors.New("--minify writes a program of PyTorch's of a PyTorch trace: leave --go out")
 	case f.check != "" && !slices.Contains(repro.Kinds(), f.check):
 		return nil, fmt.Errorf("--check: there is no %q; there are %s", f.check, strings.Join(repro.Kinds(), ", "))
 	}
@@ -156,16 +186,15 @@ func minifyRepro(s *session, r *explain.Report, c *explain.Compile, f reproFlags
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	o := repro.Options{Dir: dir, Seed: f.seed, Check: f.check, MaxTime: f.maxTime}
+	o := f.options(dir)
 	say := func(line string) { fmt.Fprintln(s.Stderr, "tcdbg: "+shown(line)) }
-	m, note, err := repro.Minify(ctx, repro.Command{
-		Self: self, Part: partCommand, NewPage: newFaultPage, Fault: func(path string) string {
-			if f := readFault(path); f != nil {
-				return repro.KernelFault(signalName(f.Signal), f.Kernel)
-			}
-			return ""
-		},
-	}, c, o, say)
+	path, minified := repro.Path(dir), func() (*repro.Minified, string, error) {
+		return repro.Minify(ctx, repro.Command{Self: self, Part: partCommand, NewPage: newFaultPage, Fault: kernelFaultIn}, c, o, say)
+	}
+	if !r.OfGo() {
+		path, minified = repro.TorchPath(dir), func() (*repro.Minified, string, error) { return repro.MinifyTorch(ctx, r, c, o, say) }
+	}
+	m, note, err := minified()
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +202,15 @@ func minifyRepro(s *session, r *explain.Report, c *explain.Compile, f reproFlags
 	if note != "" {
 		say(note)
 	}
-	return []string{repro.Path(dir)}, nil
+	return []string{path}, nil
+}
+
+// kernelFaultIn is what a kernel has written into its page, "" for nothing.
+func kernelFaultIn(path string) string {
+	if f := readFault(path); f != nil {
+		return repro.KernelFault(signalName(f.Signal), f.Kernel)
+	}
+	return ""
 }
 
 // partMain is the process in which parts of a graph are tried.

@@ -37,6 +37,8 @@ func (p *Program) arg(raw json.RawMessage) (Arg, error) {
 		return floatArg(v)
 	case "as_sym_int", "as_sym_bool", "as_sym_float", "as_optional_tensor":
 		return p.arg(v)
+	case "as_graph":
+		return p.subArg(v)
 	case "as_scalar_type", "as_layout", "as_memory_format", "as_device":
 		return enumArg(kind, v)
 	case "as_tensors":

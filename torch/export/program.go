@@ -38,6 +38,7 @@ type Program struct {
 	values map[string]*Tensor // tensors that the graph names
 	sizes  map[string]string  // numbers that it names, as expressions
 	hints  map[string]int64
+	depth  int // of a graph in graphs
 }
 
 // Symbol is a size that may differ from call to call.
@@ -147,13 +148,13 @@ type Weight struct {
 func (w Weight) Kept() bool { return strings.HasPrefix(w.Path, weightsFolder) }
 
 // Arg is an argument as the file has it: Ref, []Arg, int64, float64, bool, string,
-// ops.DType, Layout, MemoryFormat, ops.Device, Unread, or nil.
+// ops.DType, Layout, MemoryFormat, ops.Device, *Sub, Unread, or nil.
 type Arg any
 
 // Ref names a value of the graph.
 type Ref string
 
-// Unread is an argument of a kind that is not read, a graph or an object: its operator is
+// Unread is an argument of a kind that is not read, an object: its operator is
 // one that is not supported.
 type Unread string
 

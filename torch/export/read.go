@@ -397,6 +397,8 @@ func (p *Program) node(f *fileNode) (Node, error) {
 				r, _ := e.(Ref)
 				o.List = append(o.List, string(r))
 			}
+		case *Sub:
+			n.Args = append(n.Args, NamedArg{Value: Unread("as_graph")})
 		default: // found with its operator, when the program is tried
 			n.Args = append(n.Args, NamedArg{Value: Unread(fmt.Sprint(a))})
 		}

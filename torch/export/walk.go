@@ -120,6 +120,8 @@ func (w *walker) value(a Arg) (any, error) {
 		return memoryFormat(a)
 	case Unread:
 		return nil, &Unsupported{Why: "a value of kind " + clip(string(a))}
+	case *Sub:
+		return nil, &Unsupported{Why: "a value of kind as_graph"}
 	case []Arg:
 		return w.list(a)
 	}
@@ -175,6 +177,9 @@ func (w *walker) list(a []Arg) (any, error) {
 
 // node has one call made.
 func (w *walker) node(n *Node) error {
+	if n.isFlow() {
+		return w.flow(n)
+	}
 	args := make(map[string]ops.Arg, len(n.Args))
 	for _, a := range n.Args {
 		v, err := w.value(a.Value)

@@ -208,9 +208,13 @@ func (w *writer) node(n *Node) object {
 			outputs = append(outputs, w.arg(Ref(o.Name)))
 		}
 	}
+	var single any // of what takes graphs: whether its value is a tensor, and no tuple
+	if n.isFlow() {
+		single = false
+	}
 	return object{
 		"target": n.Target, "inputs": inputs, "outputs": outputs, "metadata": object{"stack_trace": stackText(n.Stack)},
-		"is_hop_single_tensor_return": nil, "name": n.Name,
+		"is_hop_single_tensor_return": single, "name": n.Name,
 	}
 }
 
@@ -269,6 +273,15 @@ func (w *writer) arg(a Arg) object {
 		return object{"as_memory_format": int(a)}
 	case ops.Device:
 		return object{"as_device": object{"type": string(a), "index": nil}}
+	case *Sub:
+		inner := *w
+		inner.p = a.Body
+		graph := inner.graph()
+		graph["is_single_tensor_return"] = len(a.Body.Outputs) == 1 && a.Single
+		if inner.err != nil {
+			w.fail(inner.err)
+		}
+		return object{"as_graph": object{"name": a.Name, "graph": graph}}
 	case []Arg:
 		return w.list(a)
 	}

@@ -163,7 +163,7 @@ type Task struct {
 func TaskOf(r *explain.Report, f *Form, version string) *Task {
 	t := &Task{
 		Tcdbg: version, Trace: r.Title, Of: f.Title(), Name: f.Graph.Name, ID: f.Graph.ID.CompileID, Text: f.Load(),
-		Hints: map[string]int64{}, Stage: strings.TrimRight(f.Name, " 0123456789"), HasOutput: f.Output != nil,
+		Hints: Hints(r, f.Graph.ID), Stage: strings.TrimRight(f.Name, " 0123456789"), HasOutput: f.Output != nil,
 	}
 	if f.Output != nil {
 		t.Launches = f.Output.Launches
@@ -171,17 +171,23 @@ func TaskOf(r *explain.Report, f *Form, version string) *Task {
 	if c := compileOf(r, f.Graph); c != nil && c.Frame.Title() != "" {
 		t.Name = c.Frame.Title()
 	}
+	return t
+}
+
+// Hints are the values that the symbols of a compile had when they were made.
+func Hints(r *explain.Report, id explain.ID) map[string]int64 {
+	hints := map[string]int64{}
 	for _, s := range r.Symbols { // a later one of the same name belongs to another compile
-		if v, err := strconv.ParseInt(s.Hint, 10, 64); err == nil && s.ID == f.Graph.ID {
-			t.Hints[s.Name] = v
+		if v, err := strconv.ParseInt(s.Hint, 10, 64); err == nil && s.ID == id {
+			hints[s.Name] = v
 		}
 	}
 	for _, s := range r.Symbols {
-		if v, err := strconv.ParseInt(s.Hint, 10, 64); err == nil && t.Hints[s.Name] == 0 && sameFrame(s.ID, f.Graph.ID) {
-			t.Hints[s.Name] = v
+		if v, err := strconv.ParseInt(s.Hint, 10, 64); err == nil && hints[s.Name] == 0 && sameFrame(s.ID, id) {
+			hints[s.Name] = v
 		}
 	}
-	return t
+	return hints
 }
 
 // sameFrame reports whether two compiles are of one frame: a frame's symbols keep their names.

@@ -45,10 +45,20 @@ func tries(n int) string {
 	return fmt.Sprintf("%d tries", n)
 }
 
+// subject is what is made smaller: the calls of a graph, and what a part of them returns.
+type subject struct {
+	units []string
+	outs  func(keep []string) []string
+}
+
+func subjectOf(g *graph.Graph) subject {
+	return subject{Units(g), func(keep []string) []string { return Outputs(g, keep) }}
+}
+
 // minifier is one search.
 type minifier struct {
-	ctx   context.Context
-	g     *graph.Graph
+	ctx context.Context
+	subject
 	try   func(Part) Answer
 	say   func(string)
 	want  string // fingerprint of the fault
@@ -59,9 +69,9 @@ type minifier struct {
 
 // minify makes a graph smaller until nothing can be taken out of it or ctx ends. kind is the kind of the
 // fault, "" for any.
-func minify(ctx context.Context, g *graph.Graph, trains bool, kind string, try func(Part) Answer, say func(string)) (*Minified, error) {
-	m := &minifier{ctx: ctx, g: g, try: try, say: say, tried: map[string]bool{}, begun: time.Now()}
-	all := Units(g)
+func minify(ctx context.Context, g subject, trains bool, kind string, try func(Part) Answer, say func(string)) (*Minified, error) {
+	m := &minifier{ctx: ctx, subject: g, try: try, say: say, tried: map[string]bool{}, begun: time.Now()}
+	all := g.units
 	m.out.Of = len(all)
 	if err := m.whole(all, trains, kind); err != nil {
 		return nil, err
@@ -87,7 +97,7 @@ func (m *minifier) whole(all []string, trains bool, kind string) error {
 	}
 	var seen []string
 	for _, train := range ways {
-		p := Part{Keep: all, Outs: Outputs(m.g, all), Train: train}
+		p := Part{Keep: all, Outs: m.outs(all), Train: train}
 		a := m.try(p)
 		m.out.Tries++
 		switch {
@@ -131,7 +141,7 @@ func (m *minifier) shows(keep, outs []string) bool {
 }
 
 // keeps is shows of a part with all that must come out of it.
-func (m *minifier) keeps(keep []string) bool { return m.shows(keep, Outputs(m.g, keep)) }
+func (m *minifier) keeps(keep []string) bool { return m.shows(keep, m.outs(keep)) }
 
 func (m *minifier) told() {
 	took := time.Since(m.begun).Round(100 * time.Millisecond)

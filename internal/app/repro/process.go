@@ -34,6 +34,9 @@ type Options struct {
 	Seed    int64
 	Check   string // a kind; "": any
 	MaxTime time.Duration
+	// Of graphs of PyTorch's: the interpreter, the backend, and how many parts are tried at most.
+	Python, Backend string
+	MaxTries        int
 }
 
 // Minify writes the smallest part of a compile's graph that shows its fault as a program into a new
@@ -48,7 +51,7 @@ func Minify(ctx context.Context, run Command, c *explain.Compile, o Options, say
 	}
 	limited, stop := context.WithTimeout(ctx, o.MaxTime)
 	defer stop()
-	p := &process{run: run, task: Task{Name: c.Graph.Name, Text: s.Text, Known: s.Known, Seed: o.Seed}}
+	p := &process{name: "model.go", run: run, task: Task{Name: c.Graph.Name, Text: s.Text, Known: s.Known, Seed: o.Seed}}
 	if p.scratch, err = os.MkdirTemp("", "tcdbg-repro-"); err != nil {
 		return nil, "", err
 	}
@@ -59,13 +62,13 @@ func Minify(ctx context.Context, run Command, c *explain.Compile, o Options, say
 		trains = trains || in.Grad && !s.Known.NoGrad
 	}
 	try := func(part Part) Answer { return p.ask(limited, request{Part: part}) }
-	if out, err = minify(limited, s.Graph, trains, o.Check, try, say); err != nil {
+	if out, err = minify(limited, subjectOf(s.Graph), trains, o.Check, try, say); err != nil {
 		if limited.Err() != nil && ctx.Err() == nil {
 			err = fmt.Errorf("%s are not enough to try the whole graph; --max-time is longer", o.MaxTime)
 		}
 		return nil, "", err
 	}
-	note, err = p.write(ctx, out, s, o)
+	note, err = p.write(ctx, out, s.Compile, o)
 	return out, note, err
 }
 
@@ -79,11 +82,11 @@ func free(dir string) error {
 
 // write writes the program: with random inputs where it shows the fault with them, else with those that
 // the part had. It runs it.
-func (p *process) write(ctx context.Context, m *Minified, s *Source, o Options) (note string, err error) {
+func (p *process) write(ctx context.Context, m *Minified, c *explain.Compile, o Options) (note string, err error) {
 	limited, stop := context.WithTimeout(ctx, max(time.Minute, o.MaxTime/4))
 	defer stop()
 	doc := []string{
-		fmt.Sprintf("Part of graph %s of %s, %d of %d operators, which shows:", s.Compile.ID.CompileID, shown(s.Compile.Frame.Name),
+		fmt.Sprintf("Part of graph %s of %s, %d of %d operators, which shows:", c.ID.CompileID, shown(c.Frame.Name),
 			len(m.Keep), m.Of),
 		m.Fault + ": " + shown(firstLine(m.Text)), "",
 	}
@@ -94,11 +97,11 @@ func (p *process) write(ctx context.Context, m *Minified, s *Source, o Options) 
 			dir += ".random"
 		}
 		more := append(doc[:len(doc):len(doc)], "It runs the part compiled and eagerly on "+what+", and prints where",
-			"results differ. Run it in its folder: tcdbg run --plain model.go. Written by tcdbg repro --minify.")
+			"results differ. Run it in its folder: "+p.how()+". Written by tcdbg repro --minify.")
 		if a := p.ask(limited, request{Part: m.Part, Dir: dir, Doc: more, Random: i == 0}); a.Error != "" || a.Fault != "" {
 			return "", fmt.Errorf("the program of the part cannot be written: %s", firstLine(a.Error+a.Text))
 		}
-		does := p.showsIn(limited, dir, m.Fault)
+		does := p.showsIn(limited, dir, m.Answer)
 		switch {
 		case i == 0 && does:
 			return "", os.Rename(dir, o.Dir)
@@ -113,26 +116,51 @@ func (p *process) write(ctx context.Context, m *Minified, s *Source, o Options) 
 	return note, nil
 }
 
-// showsIn reports whether the program in a folder shows a fault of a kind when it is run.
-func (p *process) showsIn(ctx context.Context, dir, kind string) bool {
-	cmd := exec.CommandContext(ctx, p.run.Self, "run", "--plain", "--logs", "graph_breaks", "model.go")
+// showsIn reports whether the program in a folder shows a fault when it is run: one of the kind, and of PyTorch with the same words.
+func (p *process) showsIn(ctx context.Context, dir string, fault Answer) bool {
+	cmd := exec.CommandContext(ctx, p.run.Self, "run", "--plain", "--logs", "graph_breaks", p.name)
+	if p.python != "" {
+		cmd = exec.CommandContext(ctx, p.python, p.name)
+	}
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+p.scratch, "TORCH_COMPILE_DEBUG=0")
+	if p.python != "" {
+		cmd.Env = p.environment()
+	}
 	cmd.WaitDelay = 5 * time.Second
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
-	differs := bytes.Contains(out, []byte("elements differ"))
-	if kind == Accuracy {
+	differs := bytes.Contains(out, []byte("elements differ")) || p.python != "" && differing.Match(out)
+	if fault.Fault == Accuracy {
 		return differs
 	}
+	if p.python != "" && err == nil || p.python != "" && cmd.ProcessState.Exited() && !saysSo(string(out), fault.Text) {
+		return false
+	}
 	return errors.As(err, &exit) && !differs && ctx.Err() == nil
+}
+
+// saysSo reports whether a text has the words of a fault, but for numbers.
+func saysSo(text, fault string) bool {
+	_, reason, _ := strings.Cut(fault, ": ")
+	return strings.Contains(digits.ReplaceAllString(text, "0"), digits.ReplaceAllString(reason, "0"))
+}
+
+// how is the command that runs the program.
+func (p *process) how() string {
+	if p.python != "" {
+		return "python " + p.name
+	}
+	return "tcdbg run --plain " + p.name
 }
 
 // process is the one in which parts are tried; it is started when it is needed. Kernels write into a page
 // in its folder when they fault.
 type process struct {
 	run     Command
-	task    Task
+	name    string // of the program that comes out
+	python  string // the interpreter that tries graphs of PyTorch; "" for our own
+	task    any    // the first message
 	cmd     *exec.Cmd
 	in      io.WriteCloser
 	answers *json.Decoder
@@ -179,11 +207,14 @@ func (p *process) exchange(ctx context.Context, message any) (a Answer, died boo
 }
 
 func (p *process) start() error {
-	if err := p.run.NewPage(p.page()); err != nil {
-		return err
-	}
 	cmd := exec.Command(p.run.Self, p.run.Part, p.page())
 	cmd.Env = append(os.Environ(), "GOTRACEBACK=single")
+	if p.python != "" {
+		cmd = exec.Command(p.python, "-c", server)
+		cmd.Env = p.environment()
+	} else if err := p.run.NewPage(p.page()); err != nil {
+		return err
+	}
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return err
@@ -209,8 +240,13 @@ func (p *process) end() string {
 	p.in.Close()
 	err := p.cmd.Wait()
 	words := p.errs.words()
-	if fault := p.run.Fault(p.page()); fault != "" {
-		words = fault
+	if p.python != "" && words == "" {
+		words = p.errs.last()
+	}
+	if p.python == "" {
+		if fault := p.run.Fault(p.page()); fault != "" {
+			words = fault
+		}
 	}
 	ws, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	p.cmd = nil
@@ -246,5 +282,14 @@ func (t *tail) words() string {
 	return ""
 }
 
+// last is the last line of what was printed.
+func (t *tail) last() string {
+	lines := strings.Split(strings.TrimSpace(string(t.b)), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}
+
 // Path is where the program of a folder is.
 func Path(dir string) string { return filepath.Join(dir, "model.go") }
+
+// TorchPath is where the program of PyTorch's of a folder is.
+func TorchPath(dir string) string { return filepath.Join(dir, "repro.py") }

@@ -67,6 +67,7 @@ type Source struct {
 	Graph   *graph.Graph
 	Text    string
 	Known   logs.GraphInputs
+	OfTorch bool // it is of PyTorch's trace
 }
 
 // Read reads the graph of a compile.
@@ -145,7 +146,10 @@ func (s *Source) notes(p *reproducer.Program) {
 		p.Doc = append(p.Doc, "")
 		p.Doc = append(p.Doc, fmt.Sprintf(format, args...))
 	}
-	if s.Compile.Graph.LoadInputs == nil {
+	switch {
+	case s.OfTorch:
+		note("The graph is one of PyTorch's, as tcdbg lower reads it. Whole numbers are 0.")
+	case s.Compile.Graph.LoadInputs == nil:
 		note("The trace does not say which inputs want gradients, nor what whole numbers they had: none do, and these are 0.")
 	}
 	if s.Known.Backend == "custom" {

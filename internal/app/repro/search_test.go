@@ -49,7 +49,7 @@ func TestMinifyFindsAll(t *testing.T) {
 			}
 			return Answer{Fault: Crash, Text: fmt.Sprintf("fatal error %d", len(p.Keep))}
 		}
-		m, err := minify(context.Background(), g, false, "", try, func(string) {})
+		m, err := minify(context.Background(), subjectOf(g), false, "", try, func(string) {})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,16 +76,16 @@ func TestMinifyKeepsToItsFault(t *testing.T) {
 		}
 		return Answer{Fault: Crash, Text: "SIGSEGV"}
 	}
-	m, err := minify(context.Background(), g, false, "", other, func(string) {})
+	m, err := minify(context.Background(), subjectOf(g), false, "", other, func(string) {})
 	if err != nil || len(m.Keep) != 10 || m.Text != "SIGSEGV" {
 		t.Errorf("%+v, %v", m, err)
 	}
-	if _, err := minify(context.Background(), g, false, Accuracy, other, func(string) {}); err == nil ||
+	if _, err := minify(context.Background(), subjectOf(g), false, Accuracy, other, func(string) {}); err == nil ||
 		!strings.Contains(err.Error(), "crash: SIGSEGV") {
 		t.Errorf("another kind: %v", err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	m, err = minify(ctx, g, false, "", func(p Part) Answer {
+	m, err = minify(ctx, subjectOf(g), false, "", func(p Part) Answer {
 		if len(p.Keep) < 30 {
 			stop()
 		}

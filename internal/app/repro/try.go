@@ -52,6 +52,10 @@ type Answer struct {
 	Fault string `json:"fault,omitempty"` // a kind, "" for none
 	Text  string `json:"text,omitempty"`  // what it shows
 	Error string `json:"error,omitempty"` // why the part cannot be tried
+	// Of a graph of PyTorch's, in the first answer: what can be taken out of it, and what it returns of them.
+	Units    []torchUnit `json:"units,omitempty"`
+	Returned []string    `json:"returned,omitempty"`
+	Trains   bool        `json:"trains,omitempty"`
 }
 
 // Serve tries what it is asked to until in ends.

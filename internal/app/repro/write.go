@@ -16,9 +16,10 @@ import (
 func Folder(c *explain.Compile) string { return "repro_" + graph.Word(c.ID.CompileID.String()) }
 
 // Write writes the reproducer of a compile into a new folder, and returns its files: a Go program, or of a
-// trace of PyTorch's the Python programs that PyTorch has put there, of forward and backward graph.
-func Write(dir string, r *explain.Report, c *explain.Compile, seed int64) (paths []string, err error) {
-	files, err := programs(r, c, seed)
+// trace of PyTorch's the Python programs that PyTorch has put there, of forward and backward graph, else one of the graph's text.
+// asGo makes a Go program of a graph of PyTorch's.
+func Write(dir string, r *explain.Report, c *explain.Compile, o Options, asGo bool) (paths []string, err error) {
+	files, err := programs(r, c, o, asGo)
 	if err != nil {
 		return nil, err
 	}
@@ -36,15 +37,24 @@ func Write(dir string, r *explain.Report, c *explain.Compile, seed int64) (paths
 }
 
 // programs are the reproducers of a compile, each a name and a text.
-func programs(r *explain.Report, c *explain.Compile, seed int64) ([][2]string, error) {
-	if !r.OfGo() {
-		return runnable(c)
+func programs(r *explain.Report, c *explain.Compile, o Options, asGo bool) ([][2]string, error) {
+	read := func() (*Source, error) { return Read(c) }
+	switch {
+	case r.OfGo():
+	case asGo:
+		read = func() (*Source, error) { return ReadTorch(r, c) }
+	default:
+		if files := runnable(c); len(files) > 0 && o.Backend == DefaultBackend {
+			return files, nil
+		}
+		text, err := TorchProgram(r, c, o.Seed, o.Backend)
+		return [][2]string{{"repro.py", text}}, err
 	}
-	s, err := Read(c)
+	s, err := read()
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.Program(seed)
+	p, err := s.Program(o.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +71,7 @@ func writeFolder(dir, name, text string) error {
 }
 
 // runnable are the programs that PyTorch has written for a graph.
-func runnable(c *explain.Compile) (out [][2]string, err error) {
+func runnable(c *explain.Compile) (out [][2]string) {
 	for _, s := range c.Graph.Stages {
 		if s.Name != "runnable" || s.Load == nil {
 			continue
@@ -74,9 +84,5 @@ func runnable(c *explain.Compile) (out [][2]string, err error) {
 			out = append(out, [2]string{name, text})
 		}
 	}
-	if len(out) == 0 {
-		err = fmt.Errorf("the trace has no fx_graph_runnable of graph %s: PyTorch writes it where Inductor compiles a graph that is "+
-			"in no cache (TORCHINDUCTOR_FORCE_DISABLE_CACHES=1)", c.ID.CompileID)
-	}
-	return out, err
+	return out
 }

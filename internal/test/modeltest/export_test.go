@@ -18,10 +18,10 @@ import (
 func TestExportedCases(t *testing.T) {
 	folder := t.TempDir()
 	out := export(t, "testdata/exportcases/model.go", folder)
-	if n := strings.Count(out, " agrees\n"); n != 11 || strings.Count(out, "\n") != n {
-		t.Errorf("want 11 cases that agree:\n%s", out)
+	if n := strings.Count(out, " agrees\n"); n != 16 || strings.Count(out, "\n") != n {
+		t.Errorf("want 16 cases that agree:\n%s", out)
 	}
-	compareExported(t, folder, 11)
+	compareExported(t, folder, 16)
 }
 
 // smallModels are exported in the long form; TCDBG_MODELS names others, or "all".

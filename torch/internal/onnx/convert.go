@@ -182,7 +182,7 @@ func (c *converter) node(i int) {
 	short := strings.TrimPrefix(strings.TrimPrefix(n.Target, "torch.ops."), "aten.")
 	err := c.call(n, short)
 	if err != nil {
-		text := "aten." + short
+		text := strings.TrimPrefix("aten."+short, "aten.higher_order.") // control flow is none of aten's
 		if err.Error() != "" {
 			text += ": " + err.Error()
 		}
@@ -206,6 +206,9 @@ func resultsOf(n *export.Node) []string {
 }
 
 func (c *converter) call(n *export.Node, short string) error {
+	if strings.HasPrefix(n.Target, flowTarget) {
+		return c.flow(n)
+	}
 	base, _, _ := strings.Cut(short, ".")
 	pure := strings.TrimSuffix(base, "_")
 	r := rules[short]

@@ -87,7 +87,7 @@ func tensorProto(name string, d ops.DType, shape []int64, data []byte) *message 
 	return m
 }
 
-// attrs are the attributes of a node: int, float32, string, []int.
+// attrs are the attributes of a node: int, float32, string, []int, a graph.
 type attrs map[string]any
 
 func attribute(name string, v any) *message {
@@ -104,6 +104,9 @@ func attribute(name string, v any) *message {
 	case string:
 		m.text(4, v)
 		kind = 3
+	case *message: // a graph
+		m.part(6, v)
+		kind = 5
 	case []int:
 		for _, n := range v {
 			m.number(8, int64(n))

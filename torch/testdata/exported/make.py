@@ -10,6 +10,8 @@ import warnings
 import zipfile
 
 import torch
+from torch._higher_order_ops import scan, while_loop
+from torch._higher_order_ops.map import map
 from torch.export import Dim, export
 from torch.utils import _pytree as pytree
 
@@ -134,6 +136,31 @@ class Missing(torch.nn.Module):
         return torch.linalg.ldl_factor(y)[0]
 
 
+class Choice(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 4)
+
+    def forward(self, x):
+        return torch.cond(x.sum() > 0, lambda x: self.linear(x).sin(), lambda x: x.cos() * 2, (x,))
+
+
+class Loop(torch.nn.Module):
+    def forward(self, x):
+        start = torch.zeros((), dtype=torch.int64)
+        return while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * 2 + x), (start, x))
+
+
+class Scan(torch.nn.Module):
+    def forward(self, x):
+        return scan(lambda c, y: (c + y, c * y), torch.zeros(4), x)
+
+
+class Map(torch.nn.Module):
+    def forward(self, x, w):
+        return map(lambda y, w: y @ w + 1, x, w)
+
+
 def save(ep, path):
     """torch.export.save without the folders of the machine that it runs on."""
     torch.export.save(ep, path)
@@ -186,6 +213,11 @@ def main():
     write("recurrent", Recurrent().eval(), [((torch.randn(2, 4, 3), torch.randn(1, 4, 5)), {}) for _ in range(2)])
     ids = torch.tensor([1, 3, 9, 0, 3, 2, 7])
     write("bags", Bags(), [((ids, torch.tensor([0, 3, 7]), torch.rand(7)), {})])
+    calls = [((torch.randn(n, 4) + shift,), {}) for n, shift in ((3, 2), (5, -2))]
+    write("cond", Choice(), calls, dynamic_shapes=({0: batch},))
+    write("while", Loop(), [((torch.randn(3, 4),), {}) for _ in range(2)])
+    write("scan", Scan(), [((torch.randn(3, 4),), {}) for _ in range(2)])
+    write("map", Map(), [((torch.randn(3, 4), torch.randn(4, 4)), {}) for _ in range(2)])
     save(export(Missing(), (torch.randn(2, 3, 8, 8),)), here / "missing.pt2")
 
 

@@ -9,6 +9,7 @@ import (
 	"reflect"
 
 	"tcdbg/torch"
+	"tcdbg/torch/compiler"
 	"tcdbg/torch/kw"
 	"tcdbg/torch/nn"
 	F "tcdbg/torch/nn/functional"
@@ -31,6 +32,35 @@ func (m *Mixer) Pair(x *torch.Tensor, more []*torch.Tensor) (*torch.Tensor, map[
 	y := m.Forward(x)
 	v, i := y.MaxDim(1)
 	return y.Softmax(-1), map[string]*torch.Tensor{"best": v, "where": i, "sum": more[0].Add(more[1])}
+}
+
+// choose runs one of two branches.
+func (m *Mixer) choose(x *torch.Tensor) *torch.Tensor {
+	return compiler.Cond(x.Sum().Gt(0),
+		func(a ...*torch.Tensor) *torch.Tensor { return m.Norm.Forward(a[0]).Sin() },
+		func(a ...*torch.Tensor) *torch.Tensor { return a[0].Cos().Mul(2).Add(1) }, x).Add(1)
+}
+
+// loop goes on until a count is reached.
+func loop(x *torch.Tensor) []*torch.Tensor {
+	return compiler.WhileLoop(
+		func(c ...*torch.Tensor) *torch.Tensor { return c[0].Lt(5) },
+		func(c ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{c[0].Add(1), c[1].Mul(1.5).Add(x)} },
+		torch.NewTensor(0), x)
+}
+
+func scan(x *torch.Tensor) []*torch.Tensor {
+	carry, y := compiler.Scan(func(c, s []*torch.Tensor) (a, b []*torch.Tensor) {
+		inner := compiler.Cond(s[0].Sum().Gt(0),
+			func(a ...*torch.Tensor) *torch.Tensor { return a[0].Mul(3) },
+			func(a ...*torch.Tensor) *torch.Tensor { return a[0].Neg() }, s[0])
+		return []*torch.Tensor{c[0].Add(inner)}, []*torch.Tensor{c[0].Mul(s[0])}
+	}, []*torch.Tensor{torch.Zeros(4)}, []*torch.Tensor{x})
+	return append(carry, y...)
+}
+
+func mapped(x, w *torch.Tensor) []*torch.Tensor {
+	return compiler.Map(func(a ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{a[0].Mul(2).Add(a[1])} }, []*torch.Tensor{x}, w)
 }
 
 var shared = nn.NewLinear(4, 4)
@@ -84,6 +114,13 @@ func main() {
 			return []*torch.Tensor{p[0].Cumsum(0), torch.Stack([]*torch.Tensor{p[1], p[0]}, kw.Dim(1)), x.Select(0, -1), x.Slice(kw.Dim(0), kw.Start(1), kw.End(3))}
 		}, []any{torch.Randn(4, 6)}, nil},
 	}
+	cases = append(cases, []one{
+		{"cond", m.choose, []any{x}, torch.DynamicShapes{"x": {0: batch}}},
+		{"cond_other", m.choose, []any{x.Abs().Neg()}, nil},
+		{"while", loop, []any{x}, nil},
+		{"scan", scan, []any{x}, nil},
+		{"map", mapped, []any{x, torch.Randn(4)}, nil},
+	}...)
 	for _, c := range cases {
 		if err := run(os.Args[1], c); err != nil {
 			fmt.Println(c.name+":", err)
