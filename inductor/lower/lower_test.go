@@ -164,6 +164,12 @@ var lowered = map[string][]struct {
 		}},
 		{"with a summand", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Addmm, m.in(5), m.in(4, 6), m.in(6, 5))} }},
 		{"a linear layer", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Linear, m.in(2, 3, 6), m.in(5, 6), m.in(5))} }},
+		{"a linear layer of a batch that comes after the sequence", func(m *maker) []ops.Arg {
+			return []ops.Arg{m.Emit(ops.Linear, m.of(ops.Float32, ints(9, 2, 6), ints(6, 54, 1)), m.in(5, 6), m.in(5))}
+		}},
+		{"matrices of many rows that lie apart", func(m *maker) []ops.Arg {
+			return []ops.Arg{m.Emit(ops.Linear, m.of(ops.Float32, ints(9, 64, 6), ints(6, 54, 1)), m.in(5, 6), m.in(5))}
+		}},
 		{"a convolution", func(m *maker) []ops.Arg {
 			return []ops.Arg{m.Emit(ops.Convolution, m.in(2, 3, 9, 8), m.in(4, 3, 3, 3), m.in(4), ints(2, 1), ints(1, 0),
 				ints(1, 2), false, ints(0, 0), c(1))}

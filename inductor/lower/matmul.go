@@ -90,7 +90,7 @@ func (c *call) product(x, y, out *tensor) {
 		c.roundedProduct(x, y, out)
 		return
 	}
-	x, y = c.real(x), c.real(y)
+	x, y = c.inOrder(c.real(x), y, out), c.real(y)
 	rx, ry := len(x.shape), len(y.shape)
 	vecX, vecY := rx == 1, ry == 1
 	k := x.shape[rx-1]
@@ -255,6 +255,37 @@ func foldBatch(n *ir.Node) {
 
 func drop(xs []sym.Int, i int) []sym.Int {
 	return append(append([]sym.Int{}, xs[:i]...), xs[i+1:]...)
+}
+
+// fewRows is below how many rows a product reads its right operand more often than it pays.
+const fewRows = 64
+
+// inOrder copies the left operand of a product where it is matrices of few rows that lie apart, as a batch that
+// came after the sequence, and all of them are multiplied by one matrix. Row by row they are one product, which reads that
+// matrix once.
+func (c *call) inOrder(x, y, out *tensor) *tensor {
+	rx := len(x.shape)
+	if rx < 3 || len(y.shape) != 2 || even(x.shape[:rx-1], x.stride) || !even(x.shape[:rx-1], out.stride) {
+		return x
+	}
+	if rows, known := x.shape[rx-2].IsConst(); !known || rows >= fewRows {
+		return x
+	}
+	v := &tensor{dtype: x.dtype, shape: x.shape, stride: ops.ContiguousStrides(x.shape)}
+	v.buf = c.l.newBuffer(v.dtype, v.shape, v.stride)
+	b := c.l.pointwiseNode(v.shape)
+	b.store(v.buf, v.stride, b.load(x))
+	return v
+}
+
+// even reports whether elements of all dimensions follow each other at one distance.
+func even(shape, stride []sym.Int) bool {
+	for d := len(shape) - 1; d > 0; d-- {
+		if !sym.Is(shape[d-1], 1) && !sym.Same(stride[d-1], sym.Mul(stride[d], shape[d])) {
+			return false
+		}
+	}
+	return true
 }
 
 // real gives a tensor without memory a buffer: templates read memory.
