@@ -86,7 +86,7 @@ var optionTable = []optionRow{
 	{name: "cpp.enable_unsafe_math_opt_flag", def: false, instead: "functions of vectors round by steps that such a compiler takes out"},
 	{name: "loop_ordering_after_fusion", def: true, instead: "loops are always ordered when they are fused"},
 	{name: "memory_planning", def: true, instead: "memory is always planned; allow_buffer_reuse says whether buffers share it"},
-	{name: "shape_padding", def: false, instead: "products of odd sizes run unpadded; leave the option out"},
+	{name: "shape_padding", def: true, instead: "what products pack is always padded to whole tiles"},
 	{name: "size_asserts", def: true, instead: "guards always test sizes and strides"},
 	{name: "triton.unique_kernel_names", def: true, instead: "every kernel of a graph has a name of its own"},
 	{name: "use_dce", def: true, instead: "values that nobody reads are always dropped"},
