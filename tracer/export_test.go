@@ -81,8 +81,9 @@ func main() {
 	try(func(x *torch.Tensor) *torch.Tensor { fmt.Println("printed"); return x.Mul(2) }, x)
 	try(func(x *torch.Tensor) *torch.Tensor { n++; return x.Mul(2) }, x)
 	try(func(x *torch.Tensor) *torch.Tensor {
-		return compiler.Cond(x.Sum().Gt(0), func(a ...*torch.Tensor) *torch.Tensor { return a[0].Sin() },
-			func(a ...*torch.Tensor) *torch.Tensor { return a[0].Cos() }, x)
+		sin := func(a ...*torch.Tensor) *torch.Tensor { return a[0].Sin() }
+		cos := func(a ...*torch.Tensor) *torch.Tensor { return a[0].Cos() }
+		return compiler.Switch(x.Argmax(), []func(...*torch.Tensor) *torch.Tensor{sin, cos}, x)
 	}, x)
 	try(func(x *torch.Tensor) *torch.Tensor { return x.Mul(2) }, x, x)
 	try(func(x *torch.Tensor) int { return x.Size(0) }, x)
@@ -92,7 +93,7 @@ func main() {
 		`model.go", line 18, in main.func1`,
 		"torch.Export: Failed to trace builtin operator",
 		"torch.Export: the function changes G['n'], which an exported program cannot: return what it becomes",
-		"torch.Export: operators have no form in aten: cond (1)",
+		"torch.Export: operators have no form in aten: switch (1)",
 		"torch.Export: the function takes 1 arguments, and 2 are given",
 		"torch.Export: the function calls no operator",
 	})
