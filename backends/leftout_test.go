@@ -42,9 +42,6 @@ var notCalled = map[string]string{
 var notWhole = map[string]string{
 	"repeat_interleave":   "repeats in a tensor give a shape that depends on data",
 	"F.OneHot(in[0], -1)": "without num_classes the shape depends on data",
-	"complex":             "graphs hold real tensors",
-	"polar":               "graphs hold real tensors",
-	"view_as_complex":     "graphs hold real tensors",
 }
 
 // fresh are operators whose results show their input's memory in eager, and have memory
