@@ -19,6 +19,7 @@ import (
 	"strconv"
 
 	"tcdbg/torch"
+	"tcdbg/torch/compiler"
 	"tcdbg/torch/kw"
 )
 
@@ -31,6 +32,7 @@ func f(x *torch.Tensor, k string) *torch.Tensor {
 
 func main() {
 	n, _ := strconv.Atoi(os.Args[1])
+	compiler.Configure(func(s *compiler.Settings) { s.AccumulatedRecompileLimit = n })
 	g := torch.Compile(f, kw.Backend("eager"), kw.RecompileLimit(n))
 	x := torch.Ones(4)
 	for i := range n {

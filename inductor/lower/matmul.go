@@ -90,7 +90,7 @@ func (c *call) product(x, y, out *tensor) {
 		c.roundedProduct(x, y, out)
 		return
 	}
-	x, y = c.inOrder(c.real(x), y, out), c.real(y)
+	x, y = inOrder(c.l, c.real(x), y, out), c.real(y)
 	rx, ry := len(x.shape), len(y.shape)
 	vecX, vecY := rx == 1, ry == 1
 	k := x.shape[rx-1]
@@ -263,7 +263,7 @@ const fewRows = 64
 // inOrder copies the left operand of a product where it is matrices of few rows that lie apart, as a batch that
 // came after the sequence, and all of them are multiplied by one matrix. Row by row they are one product, which reads that
 // matrix once.
-func (c *call) inOrder(x, y, out *tensor) *tensor {
+func inOrder(l *lowering, x, y, out *tensor) *tensor {
 	rx := len(x.shape)
 	if rx < 3 || len(y.shape) != 2 || even(x.shape[:rx-1], x.stride) || !even(x.shape[:rx-1], out.stride) {
 		return x
@@ -272,8 +272,8 @@ func (c *call) inOrder(x, y, out *tensor) *tensor {
 		return x
 	}
 	v := &tensor{dtype: x.dtype, shape: x.shape, stride: ops.ContiguousStrides(x.shape)}
-	v.buf = c.l.newBuffer(v.dtype, v.shape, v.stride)
-	b := c.l.pointwiseNode(v.shape)
+	v.buf = l.newBuffer(v.dtype, v.shape, v.stride)
+	b := l.pointwiseNode(v.shape)
 	b.store(v.buf, v.stride, b.load(x))
 	return v
 }
