@@ -67,9 +67,11 @@ func f(x *torch.Tensor) *torch.Tensor {
 func f(x *torch.Tensor) *torch.Tensor { return x.Mul(int(x.Sum().Item())) }`, "sum item scalar_tensor | mul", "expression zuf0"},
 	{"a function that asks for the number", `
 func f(x *torch.Tensor) *torch.Tensor { return x.Mul(math.Exp(x.Sum().Item())) }`, "sum item scalar_tensor | mul", "expression zuf0"},
-	{"a shape of a number with a fraction", `
+	{
+		"a shape of a number with a fraction", `
 func f(x *torch.Tensor) *torch.Tensor { return torch.Arange(0, x.Abs().Sum().Item()).Sum().Add(x) }`,
-		"abs sum item scalar_tensor | sum add", "expression zuf0"},
+		"abs sum item scalar_tensor | sum add", "expression zuf0",
+	},
 	{"a write after it", `
 func f(x *torch.Tensor) *torch.Tensor {
 	y := x.Mul(2)

@@ -17,7 +17,8 @@ var settingPrograms = []struct {
 		"prints break", "", `
 func f(x *torch.Tensor) *torch.Tensor { y := x.Sin(); fmt.Println("here"); return y.Cos() }
 func run() { g := torch.Compile(f); g(torch.Ones(1)); g(torch.Ones(1)) }`,
-		[]string{"here\nhere\n"}, "sin | cos", 1,
+		[]string{"here\nhere\n"},
+		"sin | cos", 1,
 	},
 	{
 		"reordered", "s.ReorderableLoggingFunctions = []any{fmt.Println, fmt.Printf}", `
@@ -41,7 +42,8 @@ func f(x *torch.Tensor) *torch.Tensor {
 	return y.Cos()
 }
 func run() { g := torch.Compile(f); for range 2 { fmt.Println(g(torch.Zeros(1))) } }`,
-		[]string{strings.Repeat("first\nsecond\nthird\ntensor([1.])\n", 2)}, "sin | cos", 1,
+		[]string{strings.Repeat("first\nsecond\nthird\ntensor([1.])\n", 2)},
+		"sin | cos", 1,
 	},
 	{
 		"a function of the program", "s.ReorderableLoggingFunctions = []any{say}", `
@@ -49,26 +51,30 @@ var n int
 func say(what string, x *torch.Tensor) { n++; fmt.Println(what, n, x.Item()) }
 func f(x *torch.Tensor) *torch.Tensor { y := x.Sin(); say("call", y); return y.Cos() }
 func run() { g := torch.Compile(f); for range 2 { fmt.Println(g(torch.Zeros(1))) } }`,
-		[]string{"call 1 0\ntensor([1.])\ncall 2 0\ntensor([1.])\n"}, "sin cos", 0,
+		[]string{"call 1 0\ntensor([1.])\ncall 2 0\ntensor([1.])\n"},
+		"sin cos", 0,
 	},
 	{
 		"what is changed after the print", "s.ReorderableLoggingFunctions = []any{fmt.Println}", `
 func f(x *torch.Tensor) *torch.Tensor { y := x.Add(1); fmt.Println(y); y.Mul_(5); return y }
 func run() { torch.Compile(f)(torch.Ones(1)) }`,
-		[]string{"tensor([10.])\n"}, "add mul_", 0,
+		[]string{"tensor([10.])\n"},
+		"add mul_", 0,
 	},
 	{
 		"its result is used", "s.ReorderableLoggingFunctions = []any{fmt.Println}", `
 func f(x *torch.Tensor) *torch.Tensor { n, _ := fmt.Println("four"); return x.Mul(n) }
 func run() { fmt.Println(torch.Compile(f)(torch.Ones(1))) }`,
-		[]string{"four\ntensor([5.])\n"}, "mul", 1,
+		[]string{"four\ntensor([5.])\n"},
+		"mul", 1,
 	},
 	{
 		"a logger", "s.ReorderableLoggingFunctions = []any{(*log.Logger).Printf}", `
 var l = log.New(os.Stdout, "> ", 0)
 func f(x *torch.Tensor) *torch.Tensor { y := x.Sin(); l.Printf("%v", y); return y.Cos() }
 func run() { g := torch.Compile(f); for range 2 { g(torch.Zeros(1)) } }`,
-		[]string{"> tensor([0.])\n> tensor([0.])\n"}, "sin cos", 0,
+		[]string{"> tensor([0.])\n> tensor([0.])\n"},
+		"sin cos", 0,
 	},
 	{
 		"a method with its receiver", "s.ReorderableLoggingFunctions = []any{l.Printf}", `
@@ -78,13 +84,15 @@ func run() {
 	defer func() { fmt.Println(recover()) }()
 	torch.Compile(f)(torch.Zeros(1))
 }`,
-		[]string{"given as the method expression alone"}, "", 0,
+		[]string{"given as the method expression alone"},
+		"", 0,
 	},
 	{
 		"ignored", "s.IgnoreLoggingFunctions = []any{fmt.Println}", `
 func f(x *torch.Tensor) *torch.Tensor { y := x.Sin(); fmt.Println("never"); return y.Cos() }
 func run() { g := torch.Compile(f); g(torch.Zeros(1)); fmt.Println(g(torch.Zeros(1))) }`,
-		[]string{"settings\ntensor([1.])\n"}, "sin cos", 0,
+		[]string{"settings\ntensor([1.])\n"},
+		"sin cos", 0,
 	},
 	{
 		"ints that change are symbols", "", intsChange, []string{"settings\n6 8 10 12 \n"}, "mul | mul", 0,
@@ -101,32 +109,38 @@ func run() { g := torch.Compile(f); g(torch.Zeros(1)); fmt.Println(g(torch.Zeros
 	{"ints of a module are constants", "", fieldsChange, []string{"settings\n6 8 10 12 \n"}, "mul | mul | mul | mul", 0},
 	{
 		"ints of a module are symbols", "s.AllowUnspecIntOnNNModule = true", fieldsChange,
-		[]string{"settings\n6 8 10 12 \n"}, "mul | mul", 0,
+		[]string{"settings\n6 8 10 12 \n"},
+		"mul | mul", 0,
 	},
 	{
-		"sizes of parameters are constants", "", widths, []string{"settings\n2 3 4 5 \n"},
+		"sizes of parameters are constants", "", widths,
+		[]string{"settings\n2 3 4 5 \n"},
 		"add sum | add sum | add sum | add sum", 0,
 	},
 	{
 		"sizes of parameters vary", "s.ForceParameterStaticShapes = false", widths,
-		[]string{"settings\n2 3 4 5 \n"}, "add sum | add sum", 0,
+		[]string{"settings\n2 3 4 5 \n"},
+		"add sum | add sum", 0,
 	},
 	{
 		"a mark that the code makes a constant", "s.AllowIgnoreMarkDynamic = true", `
 func f(x *torch.Tensor) *torch.Tensor { return x.Add(torch.Ones(3)) }
 func run() { x := torch.Ones(3); compiler.MarkDynamic(x, 0); fmt.Println(torch.Compile(f)(x)) }`,
-		[]string{"tensor([2., 2., 2.])\n"}, "ones add", 0,
+		[]string{"tensor([2., 2., 2.])\n"},
+		"ones add", 0,
 	},
 	{
 		"backward passes are captured", "s.TraceAutogradOps = true", `
 func f(w *torch.Tensor) *torch.Tensor { y := w.Mul(2).Sum(); y.Backward(); return y.Detach() }
 func run() { w := torch.Ones(2, kw.RequiresGrad(true)); fmt.Println(torch.Compile(f)(w), w.Grad()) }`,
-		[]string{"tensor(4.) tensor([2., 2.])\n"}, "mul sum ones_like reshape expand mul detach", 0,
+		[]string{"tensor(4.) tensor([2., 2.])\n"},
+		"mul sum ones_like reshape expand mul detach", 0,
 	},
 	{
 		"disabled", "s.Disable = true", `
 func run() { fmt.Println(torch.Compile(func(x *torch.Tensor) *torch.Tensor { return x.Sin() })(torch.Zeros(1))) }`,
-		[]string{"tensor([0.])\n"}, "", 0,
+		[]string{"tensor([0.])\n"},
+		"", 0,
 	},
 	{
 		"entries of all objects", "s.AccumulatedRecompileLimit = 2", `

@@ -115,7 +115,7 @@ func (l *Library) checkSteps() error {
 		if st.Extern == nil {
 			continue
 		}
-		name := strings.TrimPrefix(st.Extern.Name, "extern_")
+		var name string
 		if st.Extern.Flow != nil {
 			name = st.Extern.Flow.Op
 		} else {

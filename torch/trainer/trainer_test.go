@@ -42,15 +42,20 @@ func TestAsTransformers(t *testing.T) {
 			"warm-up, linear, weight decay",
 			Arguments{MaxSteps: 4, LearningRate: 0.1, WeightDecay: 0.1, WarmupSteps: 1, EvalStrategy: "steps", EvalSteps: 2},
 			[][4]float64{
-				{3.551016, 3.844198, 0, 1}, {3.551016, 3.844198, 0.1, 2}, {3.007334, 3.534866, 0.0666667, 3},
+				{3.551016, 3.844198, 0, 1},
+				{3.551016, 3.844198, 0.1, 2},
+				{3.007334, 3.534866, 0.0666667, 3},
 				{2.672202, 3.329903, 0.0333333, 4},
 			},
-			[]float64{3.007333, 2.512784}, [2]float64{0.688853, -0.4439},
+			[]float64{3.007333, 2.512784},
+			[2]float64{0.688853, -0.4439},
 		},
 		{
-			"cosine, not clipped", Arguments{MaxSteps: 4, LearningRate: 0.1, LRSchedulerType: "cosine", MaxGradNorm: -1},
+			"cosine, not clipped",
+			Arguments{MaxSteps: 4, LearningRate: 0.1, LRSchedulerType: "cosine", MaxGradNorm: -1},
 			[][4]float64{{3.551016, -1, 0.1, 1}, {2.991015, -1, 0.0853553, 2}, {2.55243, -1, 0.05, 3}, {2.312836, -1, 0.0146447, 4}},
-			nil, [2]float64{0.74916, -0.499308},
+			nil,
+			[2]float64{0.74916, -0.499308},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -254,7 +254,7 @@ var explained = []Cause{
 	},
 	{
 		Code: UnsupportedOperator, Type: "Operator without a graph form", Short: "operator that cannot be captured",
-		Fixability:  Supportable,
+		Fixability: Supportable,
 		Explanation: "The operator runs eagerly but has no rule that puts it into a graph: it gives a tensor another shape in place, " +
 			"or writes what the graph cannot follow; the reason is named.",
 	},

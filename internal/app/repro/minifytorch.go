@@ -81,12 +81,12 @@ func MinifyTorch(
 // units starts the process and asks for what can be taken out of the graph.
 func (p *process) units(ctx context.Context) (subject, bool, error) {
 	if err := p.start(); err != nil {
-		return subject{}, false, fmt.Errorf("Python cannot be started: %w", err)
+		return subject{}, false, fmt.Errorf("cannot start Python: %w", err)
 	}
 	a, died := p.exchange(ctx, p.task)
 	switch {
 	case died:
-		return subject{}, false, fmt.Errorf("Python ended: %s", firstLine(a.Text))
+		return subject{}, false, fmt.Errorf("the process of Python ended: %s", firstLine(a.Text))
 	case a.Error != "":
 		return subject{}, false, errors.New(firstLine(a.Error))
 	case len(a.Units) == 0:

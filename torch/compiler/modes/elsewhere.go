@@ -174,12 +174,16 @@ func elsewhere(name string) bool {
 
 // reasons say why options switch nothing here, by what their names begin with; the first that fits.
 var reasons = []struct{ prefixes, why string }{
-	{"triton. cuda. cutlass. rocm. xpu. mtia. nvgemm_ cuda_backend xpu_backend tpu_backend cudagraph static_launch use_static_cuda",
-		"is of GPUs, and kernels run on the CPU here"},
+	{
+		"triton. cuda. cutlass. rocm. xpu. mtia. nvgemm_ cuda_backend xpu_backend tpu_backend cudagraph static_launch use_static_cuda",
+		"is of GPUs, and kernels run on the CPU here",
+	},
 	{"halide.", "is of Halide's code, and kernels are written in C here"},
 	{"aot_inductor aot_inductor_mode", "is of AOTInductor; `tcdbg package` makes libraries here"},
-	{"aten_distributed bucket_ reorder_for_compute_comm distributed_ dedup_reduce pipeline_max collective_ intra_node inter_node",
-		"is of distributed training, which there is none of here"},
+	{
+		"aten_distributed bucket_ reorder_for_compute_comm distributed_ dedup_reduce pipeline_max collective_ intra_node inter_node",
+		"is of distributed training, which there is none of here",
+	},
 	{"freezing_discard", "parameters belong to the program and stay"},
 	{"fallback_random align_random", "random numbers of compiled code and of eager mode are not switched"},
 	{"aggressive_fusion", "kernels that share no data are never fused"},
