@@ -258,7 +258,7 @@ func (h *htmlWriter) head(r *explain.Report) {
 		`<span id="count" role="status"></span><span class="buttons">` +
 		`<button type="button" id="deep" hidden>search packed texts</button>` +
 		`<button type="button" id="all">open all</button><button type="button" id="none">close all</button>` +
-		`<button type="button" id="copy">copy as Markdown</button></span></search><main id="main" tabindex="-1">`)
+		`<button type="button" id="copy">copy as Markdown</button></span></search><main id="main" tabindex="-1"><p id="gone" role="status" class="warn"></p>`)
 }
 
 func (h *htmlWriter) totals(r *explain.Report) {

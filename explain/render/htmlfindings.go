@@ -61,6 +61,9 @@ func (h *htmlWriter) advice(r *explain.Report) {
 	h.section("first", "What to do first", true)
 	h.raw("<ol>")
 	h.each(len(r.Advice), "entry", func(i int) {
+		if i == firstAdvice {
+			h.raw(`</ol><details><summary>and ` + explain.Count(len(r.Advice)-i, "more entry") + fmt.Sprintf(`</summary><ol start="%d">`, i+1))
+		}
 		a := &r.Advice[i]
 		h.raw(fmt.Sprintf(`<li class="row" id="advice-%d">`, i+1))
 		h.tag("b", "", h.names.Place(a.Pos))
@@ -72,8 +75,14 @@ func (h *htmlWriter) advice(r *explain.Report) {
 		h.raw("</li>\n")
 	})
 	h.raw("</ol>")
+	if len(r.Advice) > firstAdvice {
+		h.raw("</details>")
+	}
 	h.end()
 }
+
+// firstAdvice is how many entries of the advice are not folded.
+const firstAdvice = 8
 
 // about links advice to its finding.
 func (h *htmlWriter) about(a *explain.Advice) {

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -175,11 +176,10 @@ func writeGuards(b *strings.Builder, n *explain.GuardNode, depth int) {
 	for range depth {
 		b.WriteString("  ")
 	}
-	switch {
-	case n.Kind == "":
-		b.WriteString(strings.TrimSpace(n.Source + " " + n.Accessor + " " + n.Type))
-	default:
-		b.WriteString(n.Kind + " " + n.Source + ": " + explain.Squeeze(n.Text))
+	if n.Kind == "" {
+		b.WriteString(cmp.Or(strings.TrimSpace(n.Source+" "+n.Accessor+" "+n.Type), "all guards"))
+	} else {
+		b.WriteString(strings.TrimSpace(n.Kind+" "+n.Source) + ": " + explain.Squeeze(n.Text))
 	}
 	if n.Pos.File != "" {
 		fmt.Fprintf(b, "    # %s:%d %s", n.Pos.File, n.Pos.Line, n.Code)

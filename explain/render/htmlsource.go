@@ -137,7 +137,7 @@ func (h *htmlWriter) sourceFile(src *explain.Source, file string, marked map[int
 	slices.SortFunc(list, func(a, b *sourceLine) int { return cmp.Compare(a.n, b.n) })
 	text := agreeing(src, file, list)
 	h.raw(`<div class="scroll"><table class="src"><caption>`)
-	h.esc(file)
+	h.esc(h.names.File(file))
 	h.raw(`</caption><thead class="hide"><tr><th scope="col">line</th><th scope="col">marks</th><th scope="col">code</th>` +
 		`<th scope="col">what became of it</th></tr></thead><tbody>` + "\n")
 	last, left := 0, 0
@@ -152,7 +152,7 @@ func (h *htmlWriter) sourceFile(src *explain.Source, file string, marked map[int
 		}
 		from = max(from, last+1)
 		if from > last+1 && last > 0 {
-			h.raw(`<tr><td></td><td></td><td class="dim">⋮</td><td></td></tr>` + "\n")
+			h.raw(`<tr class="gap"><td></td><td></td><td class="dim">⋮</td><td></td></tr>` + "\n")
 		}
 		for n := from; n <= to; n++ {
 			h.sourceRow(n, text, marked[n])

@@ -8,6 +8,7 @@ import (
 	"io"
 	"runtime"
 	"strings"
+	"sync"
 
 	"tcdbg/explain"
 
@@ -34,7 +35,6 @@ type packedText struct {
 	to    int
 
 	out  string // the element
-	kept bool   // it was written, and is not left out
 	done chan struct{}
 }
 
@@ -66,11 +66,13 @@ func writePieces(w io.Writer, pieces []piece, size int, trace string) error {
 		}
 	}
 	stop := make(chan struct{})
+	var working sync.WaitGroup
+	defer working.Wait() // nobody reads of the trace afterwards
 	defer close(stop)
-	go packAll(texts, trace, stop)
+	working.Go(func() { packAll(texts, trace, stop, &working) })
 
 	out := bufio.NewWriterSize(w, 1<<16)
-	full := false
+	full := false // from then on texts are left out: which ones must not depend on who is quick
 	for i := range pieces {
 		_, _ = out.Write(pieces[i].html)
 		t := pieces[i].text
@@ -84,7 +86,6 @@ func writePieces(w io.Writer, pieces []piece, size int, trace string) error {
 		if full {
 			t.out = leftOutText(t, trace)
 		}
-		t.kept = !full
 		size += len(t.out)
 		_, _ = out.WriteString(t.out)
 		t.out = ""
@@ -92,8 +93,8 @@ func writePieces(w io.Writer, pieces []piece, size int, trace string) error {
 	return out.Flush()
 }
 
-// packAll packs texts, some of them at once, and no further ahead than a few.
-func packAll(texts []*packedText, trace string, stop <-chan struct{}) {
+// packAll packs texts in their order, as many at once as there are processors.
+func packAll(texts []*packedText, trace string, stop <-chan struct{}, working *sync.WaitGroup) {
 	free := make(chan *packer, runtime.GOMAXPROCS(0))
 	for range cap(free) {
 		free <- &packer{trace: trace}
@@ -103,11 +104,11 @@ func packAll(texts []*packedText, trace string, stop <-chan struct{}) {
 		case <-stop:
 			return
 		case p := <-free:
-			go func() {
+			working.Go(func() {
 				p.pack(t)
 				close(t.done)
 				free <- p
-			}()
+			})
 		}
 	}
 }

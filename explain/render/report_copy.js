@@ -3,15 +3,16 @@
 
 const inline = s => s.replace(/\s+/g, " ").trim();
 const ticked = s => { const t = "`".repeat(1 + Math.max(0, ...(s.match(/`+/g) || []).map(x => x.length))); return t + s + t; };
-const plain = s => inline(s).replace(/([\\*_<>\[\]`#|])/g, "\\$1");
+const escaped = s => s.replace(/[\\*<\[\]`#|]|\b_|_\b|(?<!\w)_|_(?!\w)/g, "\\$&");
+const plain = s => escaped(inline(s));
 
 function words(el) {
   let out = "";
   for (const n of el.childNodes) {
-    if (n.nodeType === Node.TEXT_NODE) out += n.data.replace(/([\\*_<>\[\]`#|])/g, "\\$1");
+    if (n.nodeType === Node.TEXT_NODE) out += escaped(n.data);
     else if (n.nodeType !== Node.ELEMENT_NODE || n.matches("button, .tools")) continue;
-    else if (n.tagName === "CODE") out += ticked(inline(n.textContent));
-    else if (n.tagName === "B") out += "**" + plain(n.textContent) + "** ";
+    else if (n.tagName === "CODE") out += " " + ticked(inline(n.textContent)) + " ";
+    else if (n.tagName === "B") out += " **" + plain(n.textContent) + "** ";
     else if (n.tagName === "A" && n.protocol === "https:") out += "[" + plain(n.textContent) + "](" + n.href + ")";
     else out += words(n);
   }
@@ -26,8 +27,8 @@ function markdown(el, out) {
       const diff = n.querySelector(".add, .del") ? "diff" : "";
       if (n.textContent.trim()) out.push("```" + diff + "\n" + n.textContent.replace(/\n+$/, "").replace(/```/g, "` ` `") + "\n```");
     } else if (n.matches("li")) out.push("- " + inline(words(n)));
-    else if (n.matches("p, dt, dd")) out.push(inline(words(n)));
-    else if (n.matches(".totals")) out.push([...n.children].map(c => inline(c.textContent.replace(/^([^a-z]*\d[^a-z]*)/, "$1 "))).join(", "));
+    else if (n.matches("p")) { if (n.textContent.trim()) out.push(inline(words(n))); }
+    else if (n.matches(".totals")) out.push([...n.children].map(c => [...c.children].map(x => x.textContent).join(" ")).join(", "));
     else if (n.matches("tr")) out.push("- " + [...n.children].map(c => inline(words(c))).filter(Boolean).join(" | "));
     else markdown(n, out);
   }

@@ -39,6 +39,7 @@ function apply(keep) {
   const want = filter.value.trim().toLowerCase();
   for (const d of opened) if (!keep) d.open = false;
   if (!keep) opened = [];
+  document.body.classList.toggle("filtered", want !== "");
   const rows = document.querySelectorAll(".row"), ranges = [], per = new Map();
   let n = 0;
   for (const row of rows) {

@@ -11,6 +11,7 @@ function follow() {
   try { id = decodeURIComponent(id); } catch { /* as it stands */ }
   const el = id && document.getElementById(id);
   for (const old of document.querySelectorAll(".target")) old.classList.remove("target");
+  document.getElementById("gone").textContent = id && !el ? "#" + id + " is not on this page: this run has nothing by that key, or it is left out." : "";
   if (!el) return;
   el.classList.add("target");
   reveal(el);
@@ -44,3 +45,4 @@ addEventListener("afterprint", () => {
   for (const d of closed) d.open = false;
 });
 follow();
+addEventListener("load", follow); // again: the browser has moved the focus by its own rule
