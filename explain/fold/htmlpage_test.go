@@ -174,7 +174,7 @@ func TestPageIsBounded(t *testing.T) {
 		r.Side = append(r.Side, explain.SideNote{Kind: "perf_hints", Text: strings.Repeat("text ", 20)})
 	}
 	page := htmlOf(t, r)
-	if len(page) > 10_100_000 {
+	if len(page) > 10_000_000 {
 		t.Errorf("%d bytes", len(page))
 	}
 	for _, want := range []string{

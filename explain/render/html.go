@@ -45,7 +45,9 @@ type htmlWriter struct {
 
 	names   explain.Names
 	at      *anchors
-	trace   string // what opens the trace, for a command line
+	trace   string              // what opens the trace, for a command line
+	traces  map[int]string      // what opens that of a rank
+	alone   map[explain.ID]bool // graphs of which a command was given
 	headers []sectionName
 }
 
@@ -69,6 +71,7 @@ var htmlSections = []func(h *htmlWriter, r *explain.Report){
 // WriteHTML writes the report as one self-contained HTML file.
 func WriteHTML(w io.Writer, r *explain.Report) error {
 	h := &htmlWriter{b: &bytes.Buffer{}, names: explain.BriefNames(r), at: newAnchors(r), trace: traceArgument(r)}
+	h.alone, h.traces = map[explain.ID]bool{}, rankTraces(r)
 	for _, section := range htmlSections {
 		section(h, r)
 	}
@@ -254,7 +257,7 @@ func (h *htmlWriter) head(r *explain.Report) {
 		h.raw("</a></li>")
 	}
 	h.raw(`</ul></nav><search class="bar"><label for="filter">Filter</label>` +
-		`<input id="filter" type="search" placeholder="file, function, code, operator" autocomplete="off">` +
+		`<input id="filter" type="search" aria-keyshortcuts="/" title="/ comes here, escape clears" placeholder="file, function, code, operator" autocomplete="off">` +
 		`<span id="count" role="status"></span><span class="buttons">` +
 		`<button type="button" id="deep" hidden>search packed texts</button>` +
 		`<button type="button" id="all">open all</button><button type="button" id="none">close all</button>` +

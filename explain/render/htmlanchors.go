@@ -174,6 +174,24 @@ func traceArgument(r *explain.Report) string {
 	if path == "" || path == "-" {
 		return "PATH"
 	}
+	return shellWord(path)
+}
+
+// rankTraces is what opens the trace of one rank, where it has a file of its own.
+func rankTraces(r *explain.Report) map[int]string {
+	out := map[int]string{}
+	for i := range r.Sources {
+		if s := &r.Sources[i]; s.Rank >= 0 && len(r.Sources) > 1 {
+			if _, twice := out[s.Rank]; !twice {
+				out[s.Rank] = shellWord(s.Path)
+			}
+		}
+	}
+	return out
+}
+
+// shellWord quotes a path for a command line where it has to be.
+func shellWord(path string) string {
 	if strings.ContainsAny(path, " \t\n'\"\\$&|;<>()*?[]#~`!{}") {
 		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 	}

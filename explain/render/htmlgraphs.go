@@ -60,12 +60,18 @@ func (h *htmlWriter) graph(g *explain.Graph) {
 	h.rowEnd()
 }
 
-// reproducer says how to run the graph alone.
+// reproducer says how to run the graph alone; of graphs with one id the command finds the first.
 func (h *htmlWriter) reproducer(g *explain.Graph) {
-	if g.ID.Frame < 0 {
+	key := explain.ID{Rank: g.ID.Rank, CompileID: g.ID.CompileID}
+	if g.ID.Frame < 0 || h.alone[key] {
 		return
 	}
-	h.term("run it alone", func() { h.tag("code", "", "tcdbg repro "+h.trace+" "+g.ID.CompileID.String()) })
+	h.alone[key] = true
+	trace, ok := h.traces[g.ID.Rank]
+	if !ok {
+		trace = h.trace
+	}
+	h.term("run it alone", func() { h.tag("code", "", "tcdbg repro "+trace+" "+g.ID.CompileID.String()) })
 }
 
 // stageNames are what stages are called where their short name says too little.

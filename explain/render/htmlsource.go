@@ -10,7 +10,7 @@ import (
 	"tcdbg/logs"
 )
 
-// This file annotates the program's own lines: how many operators of a line were captured, where it breaks, which of its
+// This file annotates the program's lines, and those of libraries below them: how many operators of a line were captured, where it breaks, which of its
 // guards failed, each with a link. Lines are those that the trace tells; the ones around them are shown where the
 // program's file is there and has the recorded lines.
 
@@ -39,9 +39,9 @@ type lineIndex struct {
 	lines map[string]map[int]*sourceLine
 }
 
-// at is a line of the program's own; nil for others.
+// at is a line of the program or of a library; nil for those of torch and of the standard library.
 func (x *lineIndex) at(p logs.Pos) *sourceLine {
-	if p.File == "" || p.Line <= 0 || explain.FrameworkFile(p.File) || explain.InstalledPackage(p.File) != "" {
+	if p.File == "" || p.Line <= 0 || explain.FrameworkFile(p.File) {
 		return nil
 	}
 	file := x.lines[p.File]
@@ -123,9 +123,27 @@ func (h *htmlWriter) sources(r *explain.Report) {
 	if len(x.files) == 0 {
 		return
 	}
+	library := func(file string) bool { return explain.InstalledPackage(file) != "" }
+	slices.SortStableFunc(x.files, func(a, b string) int { return cmp.Compare(btoi(library(a)), btoi(library(b))) })
+	own := len(x.files)
+	if i := slices.IndexFunc(x.files, library); i >= 0 {
+		own = i
+	}
 	h.section("source", "Annotated source ("+explain.Count(len(x.files), "file")+")", true)
-	h.each(len(x.files), "file", func(i int) { h.sourceFile(r.Source, x.files[i], x.lines[x.files[i]]) })
+	h.each(own, "file", func(i int) { h.sourceFile(r.Source, x.files[i], x.lines[x.files[i]]) })
+	if libraries := x.files[own:]; len(libraries) > 0 {
+		h.raw(`<details class="row"><summary>` + explain.Count(len(libraries), "file") + " of libraries</summary>")
+		h.each(len(libraries), "file", func(i int) { h.sourceFile(r.Source, libraries[i], x.lines[libraries[i]]) })
+		h.raw("</details>")
+	}
 	h.end()
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // sourceFile is the marked lines of a file and those around them.

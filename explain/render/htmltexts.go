@@ -63,6 +63,7 @@ func writePieces(w io.Writer, pieces []piece, size int, trace string) error {
 		if t := pieces[i].text; t != nil {
 			t.done = make(chan struct{})
 			texts = append(texts, t)
+			size += len(leftOutText(t, trace)) // which is the least that it takes
 		}
 	}
 	stop := make(chan struct{})
@@ -79,14 +80,16 @@ func writePieces(w io.Writer, pieces []piece, size int, trace string) error {
 		if t == nil {
 			continue
 		}
+		left := leftOutText(t, trace)
 		if !full {
 			<-t.done
-			full = size+len(t.out) > maxPage
+			full = size+len(t.out)-len(left) > maxPage
 		}
 		if full {
-			t.out = leftOutText(t, trace)
+			_, _ = out.WriteString(left)
+			continue
 		}
-		size += len(t.out)
+		size += len(t.out) - len(left)
 		_, _ = out.WriteString(t.out)
 		t.out = ""
 	}
