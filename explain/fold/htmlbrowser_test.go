@@ -119,9 +119,11 @@ func TestFilterOfTheAddress(t *testing.T) {
 func TestPageOfHostileText(t *testing.T) {
 	evil := `"'></pre></script><img src=x onerror=document.title='owned'><script>document.title='owned'</script>` + "\x1b[2J"
 	pos := logs.Pos{File: "/w/" + evil + ".py", Line: 3, Func: evil, Code: evil}
-	c := &explain.Compile{Status: explain.Compiled, Stack: []logs.Pos{pos}, LoadMetrics: func() map[string]any { return map[string]any{evil: evil} }}
+	c := &explain.Compile{Status: explain.Compiled, Stack: []logs.Pos{pos}}
+	c.LoadMetrics = func() map[string]any { return map[string]any{evil: evil} }
 	fr := &explain.Frame{Name: evil, Pos: pos, Compiles: []*explain.Compile{c}, Status: explain.Compiled}
-	c.Frame, c.Graph = fr, &explain.Graph{Ops: []string{evil}, Stages: []explain.Stage{{Name: evil, Load: func() string { return strings.Repeat(evil, 9) }}}}
+	stage := explain.Stage{Name: evil, Load: func() string { return strings.Repeat(evil, 9) }}
+	c.Frame, c.Graph = fr, &explain.Graph{Ops: []string{evil}, Stages: []explain.Stage{stage}}
 	b := &explain.Break{Code: evil, Type: evil, Explanation: evil, Hints: []string{evil}, Context: evil, Pos: pos, Compile: c}
 	r := &explain.Report{
 		Title: evil, Engine: evil, Frames: []*explain.Frame{fr}, Graphs: []*explain.Graph{c.Graph},

@@ -85,7 +85,9 @@ func TestPageLinksLead(t *testing.T) {
 // TestPageHasAllTexts: every recorded stage of every graph, all generated code and every guard is on the page.
 func TestPageHasAllTexts(t *testing.T) {
 	stages := map[string]bool{}
-	for _, name := range []string{"pytorch-2.11/trace_00_gb_cpu.log.zst", "pytorch-2.11/trace_5trcuda.log.zst", "pytorch-2.15/train_small.log.zst"} {
+	for _, name := range []string{
+		"pytorch-2.11/trace_00_gb_cpu.log.zst", "pytorch-2.11/trace_5trcuda.log.zst", "pytorch-2.15/train_small.log.zst",
+	} {
 		r := report(t, "../testdata/traces/"+name)
 		page := htmlOf(t, r)
 		texts := unpacked(t, page)

@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"embed"
 	"fmt"
-	"html"
 	"io"
 	"strconv"
 	"strings"
 	"time"
 
 	"tcdbg/explain"
-	"tcdbg/logs/printable"
 )
 
 // This file writes the report as one HTML file: no other file, no network. Everything that comes from a trace is
@@ -36,29 +34,8 @@ const (
 // maxFlame bounds the bars of the flame chart.
 const maxFlame = 5000
 
-// htmlWriter writes a page in pieces: HTML, and texts that are packed beside it.
-type htmlWriter struct {
-	b      *bytes.Buffer
-	pieces []piece
-	size   int // of pieces
-	began  int // where the section began, by size
-
-	names   explain.Names
-	at      *anchors
-	trace   string              // what opens the trace, for a command line
-	traces  map[int]string      // what opens that of a rank
-	alone   map[explain.ID]bool // graphs of which a command was given
-	headers []sectionName
-}
-
-// sectionName is a section as the page's list of sections has it.
-type sectionName struct{ id, title string }
-
-// piece is a stretch of the page.
-type piece struct {
-	html []byte
-	text *packedText // what follows it; nil: nothing
-}
+// htmlWriter writes the sections of a page.
+type htmlWriter struct{ *htmlElements }
 
 // htmlSections in the order in which a reader needs them.
 var htmlSections = []func(h *htmlWriter, r *explain.Report){
@@ -70,8 +47,10 @@ var htmlSections = []func(h *htmlWriter, r *explain.Report){
 
 // WriteHTML writes the report as one self-contained HTML file.
 func WriteHTML(w io.Writer, r *explain.Report) error {
-	h := &htmlWriter{b: &bytes.Buffer{}, names: explain.BriefNames(r), at: newAnchors(r), trace: traceArgument(r)}
-	h.alone, h.traces = map[explain.ID]bool{}, rankTraces(r)
+	h := &htmlWriter{&htmlElements{
+		b: &bytes.Buffer{}, names: explain.BriefNames(r), at: newAnchors(r), trace: traceArgument(r), traces: rankTraces(r),
+		alone: map[explain.ID]bool{},
+	}}
 	for _, section := range htmlSections {
 		section(h, r)
 	}
@@ -94,149 +73,6 @@ func WriteHTML(w io.Writer, r *explain.Report) error {
 	return writePieces(w, h.pieces, h.size, h.trace)
 }
 
-// flush ends a piece, after which a text follows.
-func (h *htmlWriter) flush(t *packedText) {
-	h.pieces = append(h.pieces, piece{h.b.Bytes(), t})
-	h.size += h.b.Len()
-	h.b = &bytes.Buffer{}
-}
-
-func (h *htmlWriter) raw(s string) { _, _ = h.b.WriteString(s) }
-
-// esc writes text of a trace: control characters visible, markup harmless.
-func (h *htmlWriter) esc(s string) { h.raw(html.EscapeString(cleanLines(s))) }
-
-// cleanLines is Clean with line ends kept.
-func cleanLines(s string) string {
-	if !strings.Contains(s, "\n") {
-		return printable.Clean(s)
-	}
-	lines := strings.Split(s, "\n")
-	for i := range lines {
-		lines[i] = printable.Clean(lines[i])
-	}
-	return strings.Join(lines, "\n")
-}
-
-func (h *htmlWriter) tag(name, class, text string) {
-	h.raw("<" + name)
-	if class != "" {
-		h.raw(` class="` + class + `"`)
-	}
-	h.raw(">")
-	h.esc(text)
-	h.raw("</" + name + ">")
-}
-
-// link leads to another element of the page; text alone where there is none.
-func (h *htmlWriter) link(id, text string) {
-	if id == "" {
-		h.tag("span", "", text)
-		return
-	}
-	h.raw(`<a href="#` + id + `">`)
-	h.esc(text)
-	h.raw("</a>")
-}
-
-func (h *htmlWriter) section(id, title string, open bool) {
-	h.headers = append(h.headers, sectionName{id, title})
-	h.began = h.size + h.b.Len()
-	state := ""
-	if open {
-		state = " open"
-	}
-	h.raw(`<section id="` + id + `" aria-labelledby="h-` + id + `"><details class="section"` + state + `><summary><h2 id="h-` + id + `">`)
-	h.esc(title)
-	h.raw("</h2></summary>")
-}
-
-func (h *htmlWriter) end() { h.raw("</details></section>\n") }
-
-// each calls f with the numbers below n until the section is full, and says how many are left out.
-func (h *htmlWriter) each(n int, what string, f func(i int)) {
-	for i := range n {
-		if h.sectionFull() {
-			h.leftOut(n-i, what)
-			return
-		}
-		f(i)
-	}
-}
-
-func (h *htmlWriter) sectionFull() bool { return h.size+h.b.Len()-h.began > maxSection }
-
-// leftOut says how many rows a full section does not show, and what has them all.
-func (h *htmlWriter) leftOut(n int, what string) {
-	h.raw(`<p class="cut">Left out here: ` + explain.Count(n, "more "+what) + `. All of them: <code>`)
-	h.esc("tcdbg report --format json " + h.trace)
-	h.raw("</code></p>")
-}
-
-// row opens a row that unfolds: its summary is written by f.
-func (h *htmlWriter) row(id, class string, f func()) {
-	h.raw(`<details class="` + strings.TrimSpace("row "+class) + `"`)
-	if id != "" {
-		h.raw(` id="` + id + `"`)
-	}
-	h.raw("><summary>")
-	f()
-	h.raw("</summary><div class=\"body\">")
-	if id != "" {
-		h.raw(`<p class="tools"><a href="#` + id + `">link to this</a></p>`)
-	}
-}
-
-func (h *htmlWriter) rowEnd() { h.raw("</div></details>\n") }
-
-// table opens a table with the names of its columns.
-func (h *htmlWriter) table(caption string, columns ...string) *htmlTable {
-	h.raw("<table><caption>")
-	h.esc(caption)
-	h.raw("</caption><thead><tr>")
-	for _, c := range columns {
-		h.raw(`<th scope="col">` + html.EscapeString(c) + "</th>")
-	}
-	h.raw("</tr></thead><tbody>\n")
-	return &htmlTable{h: h, columns: columns}
-}
-
-// htmlTable is a table that is being written.
-type htmlTable struct {
-	h       *htmlWriter
-	columns []string
-	left    int    // rows that are left out
-	what    string // they are
-}
-
-// each writes rows until the section is full.
-func (t *htmlTable) each(n int, what string, f func(i int)) {
-	for i := range n {
-		if t.h.sectionFull() {
-			t.left, t.what = n-i, what
-			return
-		}
-		f(i)
-	}
-}
-
-func (t *htmlTable) row(cells ...string) {
-	t.h.raw(`<tr class="row">`)
-	for i, c := range cells {
-		t.h.raw(`<td data-l="` + html.EscapeString(t.columns[i]) + `">`)
-		t.h.esc(c)
-		t.h.raw("</td>")
-	}
-	t.h.raw("</tr>\n")
-}
-
-func (t *htmlTable) end() {
-	t.h.raw("</tbody></table>")
-	if t.left > 0 {
-		t.h.leftOut(t.left, t.what)
-	}
-}
-
 // head writes what stands above the sections.
 func (h *htmlWriter) head(r *explain.Report) {
 	h.raw(`<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">`)
@@ -257,11 +93,13 @@ func (h *htmlWriter) head(r *explain.Report) {
 		h.raw("</a></li>")
 	}
 	h.raw(`</ul></nav><search class="bar"><label for="filter">Filter</label>` +
-		`<input id="filter" type="search" aria-keyshortcuts="/" title="/ comes here, escape clears" placeholder="file, function, code, operator" autocomplete="off">` +
+		`<input id="filter" type="search" aria-keyshortcuts="/" title="/ comes here, escape clears" ` +
+		`placeholder="file, function, code, operator" autocomplete="off">` +
 		`<span id="count" role="status"></span><span class="buttons">` +
 		`<button type="button" id="deep" hidden>search packed texts</button>` +
 		`<button type="button" id="all">open all</button><button type="button" id="none">close all</button>` +
-		`<button type="button" id="copy">copy as Markdown</button></span></search><main id="main" tabindex="-1"><p id="gone" role="status" class="warn"></p>`)
+		`<button type="button" id="copy">copy as Markdown</button></span></search>` +
+		`<main id="main" tabindex="-1"><p id="gone" role="status" class="warn"></p>`)
 }
 
 func (h *htmlWriter) totals(r *explain.Report) {
@@ -302,7 +140,7 @@ func (h *htmlWriter) totals(r *explain.Report) {
 }
 
 // total is one of the numbers of the header.
-func (h *htmlWriter) total(value, name string) {
+func (h *htmlElements) total(value, name string) {
 	h.raw("<div><b>")
 	h.esc(value)
 	h.raw("</b><span>" + name + "</span></div>")

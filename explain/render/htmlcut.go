@@ -28,8 +28,8 @@ func (h *htmlWriter) cuts(r *explain.Report) {
 	}
 	slices.SortStableFunc(list, func(a, b function) int { return cmp.Compare(b.sum.Seconds, a.sum.Seconds) })
 	h.section("cut", "How it is cut", true)
-	h.raw(`<p class="dim legend"><b class="g">12</b> a graph and its operators <b class="x">✂</b> a graph break <b class="r">↻</b> a recompile ` +
-		`<b class="e">░</b> runs eagerly</p>`)
+	h.raw(`<p class="dim legend"><b class="g">12</b> a graph and its operators <b class="x">✂</b> a graph break ` +
+		`<b class="r">↻</b> a recompile <b class="e">░</b> runs eagerly</p>`)
 	for i, f := range list {
 		if i == cutRows {
 			h.raw(`<p class="cut">and ` + explain.Count(len(list)-i, "more function") + `: <a href="#frames">all frames</a></p>`)
@@ -83,7 +83,7 @@ func (h *htmlWriter) strip(root *explain.Frame) {
 }
 
 // mark is a glyph of a bar, with words for who does not see it.
-func (h *htmlWriter) mark(id, class, glyph, words string) {
+func (h *htmlElements) mark(id, class, glyph, words string) {
 	if id == "" {
 		id = "breaks"
 	}

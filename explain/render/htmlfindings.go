@@ -6,53 +6,9 @@ import (
 
 	"tcdbg/explain"
 	"tcdbg/explain/diagnose"
-	"tcdbg/logs"
 )
 
 // This file writes what a reader can act on: failures, advice, breaks, recompiles, each with links to what it is about.
-
-func (h *htmlWriter) fix(f explain.Fix) {
-	if f.Text != "" {
-		h.tag("p", "fix", f.Label()+f.Text)
-	}
-	if len(f.Lines) == 0 {
-		return
-	}
-	h.raw(`<pre tabindex="0">`)
-	for _, l := range f.Lines {
-		class := ""
-		switch {
-		case strings.HasPrefix(l, "+"):
-			class = "add"
-		case strings.HasPrefix(l, "-"):
-			class = "del"
-		}
-		h.tag("span", class, l)
-		h.raw("\n")
-	}
-	h.raw("</pre>")
-}
-
-// term begins a line that says what belongs to a finding: "frame: ", "graphs: ".
-func (h *htmlWriter) term(name string, f func()) {
-	h.raw(`<p class="term"><span class="dim">` + name + ": </span>")
-	f()
-	h.raw("</p>")
-}
-
-// listed calls f for the first of n, and says how many more there are.
-func (h *htmlWriter) listed(n int, f func(i int)) {
-	const most = 20
-	for i := range min(n, most) {
-		if i > 0 {
-			h.raw(", ")
-		}
-		f(i)
-	}
-	if n > most {
-		h.raw(fmt.Sprintf(" and %d more", n-most))
-	}
-}
 
 func (h *htmlWriter) advice(r *explain.Report) {
 	if len(r.Advice) == 0 {
@@ -62,7 +18,8 @@ func (h *htmlWriter) advice(r *explain.Report) {
 	h.raw("<ol>")
 	h.each(len(r.Advice), "entry", func(i int) {
 		if i == firstAdvice {
-			h.raw(`</ol><details><summary>and ` + explain.Count(len(r.Advice)-i, "more entry") + fmt.Sprintf(`</summary><ol start="%d">`, i+1))
+			h.raw(`</ol><details><summary>and ` + explain.Count(len(r.Advice)-i, "more entry"))
+			h.raw(fmt.Sprintf(`</summary><ol start="%d">`, i+1))
 		}
 		a := &r.Advice[i]
 		h.raw(fmt.Sprintf(`<li class="row" id="advice-%d">`, i+1))
@@ -252,43 +209,6 @@ func appendOnce[T any](list []*T, x *T) []*T {
 		}
 	}
 	return append(list, x)
-}
-
-// marked shows a line with the part at fault underlined.
-func (h *htmlWriter) marked(p logs.Pos) {
-	if p.Code == "" {
-		return
-	}
-	h.raw(`<pre tabindex="0">`)
-	from, to := p.Col-1, p.EndCol-1
-	if p.Col > 0 && from < len(p.Code) && to <= len(p.Code) && from < to {
-		h.esc(p.Code[:from])
-		h.tag("mark", "", p.Code[from:to])
-		h.esc(p.Code[to:])
-	} else {
-		h.esc(p.Code)
-	}
-	h.raw("</pre>")
-}
-
-func (h *htmlWriter) stack(title string, st []logs.Pos) {
-	if len(st) == 0 {
-		return
-	}
-	h.tag("p", "dim", title)
-	h.raw(`<ol class="stack">`)
-	for _, p := range st {
-		class := ""
-		if explain.FrameworkFile(p.File) {
-			class = ` class="noise"`
-		}
-		h.raw("<li" + class + ">")
-		h.tag("span", "", fmt.Sprintf("%s:%d", p.File, p.Line))
-		h.tag("b", "", " "+explain.FunctionOf(p, nil)+" ")
-		h.tag("code", "", p.Code)
-		h.raw("</li>")
-	}
-	h.raw("</ol>")
 }
 
 func (h *htmlWriter) recompiles(r *explain.Report) {

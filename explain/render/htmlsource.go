@@ -10,9 +10,9 @@ import (
 	"tcdbg/logs"
 )
 
-// This file annotates the program's lines, and those of libraries below them: how many operators of a line were captured, where it breaks, which of its
-// guards failed, each with a link. Lines are those that the trace tells; the ones around them are shown where the
-// program's file is there and has the recorded lines.
+// This file annotates the program's lines, and those of libraries below them: how many operators of a line were captured,
+// where it breaks, which of its guards failed, each with a link. Lines are those that the trace tells; the ones around
+// them are shown where the program's file is there and has the recorded lines.
 
 // The bounds of the annotated source: operators whose lines are looked up, and lines around a marked one.
 const (

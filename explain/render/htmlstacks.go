@@ -68,7 +68,7 @@ func (h *htmlWriter) stacks(r *explain.Report) {
 	h.calls(root.next, 0, &left)
 	h.raw("</ul>")
 	if left > 0 {
-		h.leftOut(left, "line")
+		h.leftOut(left, "call")
 	}
 	h.end()
 }
@@ -76,29 +76,26 @@ func (h *htmlWriter) stacks(r *explain.Report) {
 // deepestStack bounds how deep lists of calls are nested.
 const deepestStack = 60
 
-// calls writes calls below one: a chain without a fork keeps its indentation.
+// calls writes calls below one. A chain keeps its indentation; what follows a fork, and one of several calls, is indented.
 func (h *htmlWriter) calls(list []*call, depth int, left *int) {
 	for _, c := range list {
-		for c != nil {
-			if h.sectionFull() {
-				*left++
-				return
-			}
-			h.callLine(c)
-			forks := len(c.next) > 1 || len(c.compiles) > 0 && len(c.next) > 0
-			if forks && depth < deepestStack {
-				h.raw("<li><ul>")
-				h.calls(c.next, depth+1, left)
-				h.raw("</ul></li>\n")
-				c = nil
-			} else if forks {
-				h.calls(c.next, depth, left)
-				c = nil
-			} else if len(c.next) == 1 {
-				c = c.next[0]
-			} else {
-				c = nil
-			}
+		if h.sectionFull() {
+			*left++
+			continue
+		}
+		h.callLine(c)
+		if len(c.next) == 0 {
+			continue
+		}
+		nest := (len(list) > 1 || len(c.next) > 1) && depth < deepestStack
+		if nest {
+			h.raw("<li><ul>")
+			depth++
+		}
+		h.calls(c.next, depth, left)
+		if nest {
+			h.raw("</ul></li>\n")
+			depth--
 		}
 	}
 }

@@ -39,7 +39,7 @@ type packedText struct {
 }
 
 // text puts a text that unfolds into the page.
-func (h *htmlWriter) text(id, title string, load func() string) *packedText {
+func (h *htmlElements) text(id, title string, load func() string) *packedText {
 	if load == nil {
 		return nil
 	}
@@ -52,7 +52,7 @@ func (h *htmlWriter) text(id, title string, load func() string) *packedText {
 }
 
 // lines puts lines of a text that the page has into the page.
-func (h *htmlWriter) lines(title string, of *packedText, from, to int) {
+func (h *htmlElements) lines(title string, of *packedText, from, to int) {
 	h.flush(&packedText{title: title, of: of, from: from, to: to})
 }
 
@@ -140,7 +140,8 @@ func (p *packer) pack(t *packedText) {
 	s = cleanLines(s)
 	p.open(t, explain.Count(strings.Count(strings.TrimSuffix(s, "\n"), "\n")+1, "line")+", "+explain.Bytes(int64(len(s))))
 	if whole > longText {
-		p.b.WriteString(`<p class="cut">Cut: ` + explain.Bytes(int64(len(s))) + " of " + explain.Bytes(int64(whole)) + ". " + wholeText(p.trace) + "</p>")
+		p.b.WriteString(`<p class="cut">Cut: ` + explain.Bytes(int64(len(s))) + " of " + explain.Bytes(int64(whole)) + ". ")
+		p.b.WriteString(wholeText(p.trace) + "</p>")
 	}
 	if len(s) < plainText {
 		p.b.WriteString(`<pre tabindex="0">` + html.EscapeString(s) + "</pre></details>")
@@ -183,7 +184,8 @@ func leftOutText(t *packedText, trace string) string {
 	if t.id != "" {
 		id = ` id="` + t.id + `"`
 	}
-	return `<p class="cut"` + id + ">" + html.EscapeString(cleanLines(t.title)) + ": left out, this page is full. " + wholeText(trace) + "</p>"
+	title := html.EscapeString(cleanLines(t.title))
+	return `<p class="cut"` + id + ">" + title + ": left out, this page is full. " + wholeText(trace) + "</p>"
 }
 
 // wholeText says how to see all of a text.
