@@ -13,6 +13,7 @@ import (
 	"tcdbg/explain"
 	"tcdbg/explain/render"
 	"tcdbg/internal/test/traces"
+	"tcdbg/logs"
 )
 
 // This file tests what the HTML report holds: links that lead somewhere, ids that stay, all recorded texts.
@@ -186,5 +187,33 @@ func TestPageIsBounded(t *testing.T) {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}
+	}
+}
+
+// TestPageHasTheTrieOfStacks: what stacks have in common stands once, what follows a fork is indented below it, and the
+// compiles stand at the ends.
+func TestPageHasTheTrieOfStacks(t *testing.T) {
+	at := func(line int) logs.Pos { return logs.Pos{File: "/w/m.py", Line: line, Func: "f"} }
+	fr := &explain.Frame{Name: "f", Pos: at(9)}
+	for i, stack := range [][]logs.Pos{{at(1), at(2), at(3)}, {at(1), at(2), at(4)}, {at(1), at(2), at(3)}} {
+		c := &explain.Compile{Frame: fr, Stack: stack, Status: explain.Compiled}
+		c.ID.Compile, c.ID.Rank = i, -1
+		fr.Compiles = append(fr.Compiles, c)
+	}
+	page := htmlOf(t, &explain.Report{Frames: []*explain.Frame{fr}})
+	_, trie, _ := strings.Cut(page, `<ul class="stack">`)
+	trie, _, _ = strings.Cut(trie, "</section>")
+	trie = regexp.MustCompile(`<(?:/?ul|/?li|b|/b|span|/span|code|/code|/a|a)[^<>]*>`).ReplaceAllStringFunc(trie, func(tag string) string {
+		switch tag {
+		case "<ul>":
+			return "("
+		case "</ul>":
+			return ")"
+		}
+		return ""
+	})
+	want := "m.py:1 f m.py:2 f ( m.py:3 f [0/0] f compiled [0/2] f compiled m.py:4 f [0/1] f compiled ) )"
+	if got := explain.Squeeze(strings.NewReplacer("(", "( ", ")", " )").Replace(trie)); !strings.HasPrefix(got, want) {
+		t.Errorf("%s", got)
 	}
 }

@@ -40,7 +40,7 @@ type htmlWriter struct{ *htmlElements }
 // htmlSections in the order in which a reader needs them.
 var htmlSections = []func(h *htmlWriter, r *explain.Report){
 	(*htmlWriter).failures, (*htmlWriter).numerics, (*htmlWriter).advice, (*htmlWriter).cuts, (*htmlWriter).sources,
-	(*htmlWriter).breaks, (*htmlWriter).recompiles, (*htmlWriter).frames, (*htmlWriter).stacks,
+	(*htmlWriter).breaks, (*htmlWriter).recompiles, (*htmlWriter).frames, (*htmlWriter).steady, (*htmlWriter).stacks,
 	(*htmlWriter).graphs, (*htmlWriter).kernels, (*htmlWriter).autotuned,
 	(*htmlWriter).fusion, (*htmlWriter).timeline, (*htmlWriter).tables,
 }

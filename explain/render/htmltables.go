@@ -1,6 +1,7 @@
 package render
 
 import (
+	"bufio"
 	"fmt"
 	"strconv"
 	"strings"
@@ -24,6 +25,28 @@ func (h *htmlWriter) numerics(r *explain.Report) {
 	h.end()
 }
 
+// asText is a section that the page has as the text report has it.
+func (h *htmlWriter) asText(id, title string, r *explain.Report, write func(t *TextWriter, r *explain.Report)) {
+	var b strings.Builder
+	t := &TextWriter{bufio.NewWriter(&b), h.names}
+	write(t, r)
+	_ = t.W.Flush() // a Builder takes all
+	text := strings.TrimSpace(b.String())
+	if text == "" {
+		return
+	}
+	h.section(id, title, false)
+	h.raw(`<pre tabindex="0" class="row">`)
+	h.esc(text)
+	h.raw("</pre>")
+	h.end()
+}
+
+func (h *htmlWriter) steady(r *explain.Report) {
+	h.asText("runtime", "Run time of steady steps", r, (*TextWriter).runTime)
+	h.asText("calls", "Calls", r, (*TextWriter).calls)
+}
+
 func (h *htmlWriter) fusion(r *explain.Report) {
 	if len(r.Fusions) == 0 {
 		return
@@ -38,7 +61,7 @@ func (h *htmlWriter) fusion(r *explain.Report) {
 		if c := h.at.byID[f.ID]; c != nil && c.Graph != nil {
 			h.graphLinks("graph", []*explain.Graph{c.Graph})
 		}
-		t := h.table("decisions", "", "node", "other node", "why")
+		t := h.table("decisions", "fused", "node", "other node", "why")
 		t.each(len(f.Steps), "decision", func(i int) {
 			s := &f.Steps[i]
 			state, why := "✗", s.Reason

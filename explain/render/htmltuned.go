@@ -39,7 +39,7 @@ func (h *htmlWriter) tuning(t *logs.Tuning) {
 	if len(t.Kernels) > 0 {
 		h.tag("p", "dim", strings.Join(t.Kernels, ", "))
 	}
-	table := h.table(title, "candidate", "time", "", "why not")
+	table := h.table(title, "candidate", "time", "taken", "why not")
 	for _, w := range t.Tried {
 		took, mark := "could not be timed", ""
 		if w.Nanos > 0 {
