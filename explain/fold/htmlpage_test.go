@@ -217,3 +217,18 @@ func TestPageHasTheTrieOfStacks(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 }
+
+// TestPageShowsNoOtherFile: lines around a recorded one are shown only where the file has every recorded line.
+func TestPageShowsNoOtherFile(t *testing.T) {
+	lines := []string{"secret = 1", "def f(x):", "    print(x)", "    return x"}
+	for _, recorded := range []string{"print(x)", "print(y)"} {
+		b := &explain.Break{Code: "GB0059", Pos: logs.Pos{File: "/w/m.py", Line: 3, Code: recorded}}
+		page := htmlOf(t, &explain.Report{
+			Source: explain.NewSource(func(string) ([]string, error) { return lines, nil }),
+			Breaks: []*explain.BreakGroup{{Key: "a", Lead: b, Breaks: []*explain.Break{b}}},
+		})
+		if got := strings.Contains(page, "secret"); got != (recorded == "print(x)") {
+			t.Errorf("recorded %s: the line above is shown: %v", recorded, got)
+		}
+	}
+}
