@@ -5,13 +5,19 @@ import (
 	"os"
 	"testing"
 
+	"tcdbg/explain"
 	"tcdbg/explain/render"
 	"tcdbg/logs"
 )
 
 // BenchmarkReport is the text report of the trace that TCDBG_BENCH_TRACE names
 // or of a real one: reading, folding and writing, without the process around it.
-func BenchmarkReport(b *testing.B) {
+func BenchmarkReport(b *testing.B) { benchReport(b, render.WriteText) }
+
+// BenchmarkHTMLReport is the same as HTML, which may take three times as long.
+func BenchmarkHTMLReport(b *testing.B) { benchReport(b, render.WriteHTML) }
+
+func benchReport(b *testing.B, write func(io.Writer, *explain.Report) error) {
 	path := os.Getenv("TCDBG_BENCH_TRACE")
 	if path == "" {
 		path = "../testdata/traces/pytorch-2.11/trace_00_gb_cpu.log.zst"
@@ -26,7 +32,7 @@ func BenchmarkReport(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if err := render.WriteText(io.Discard, r); err != nil {
+		if err := write(io.Discard, r); err != nil {
 			b.Fatal(err)
 		}
 		b.SetBytes(st.Stats().Bytes)

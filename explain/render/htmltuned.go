@@ -10,28 +10,23 @@ import (
 
 // This file is what was chosen by timing, in the HTML report: each choice with all its candidates, their times, and what was taken.
 
-// maxTunedTables bounds the choices that are listed of a graph.
-const maxTunedTables = 500
-
 func (h *htmlWriter) autotuned(r *explain.Report) {
 	if len(r.Autotuned) == 0 {
 		return
 	}
 	h.section("autotuned", "Autotuned ("+explain.Count(len(r.Autotuned), "graph")+")", false)
-	for _, a := range r.Autotuned {
-		h.raw(`<details class="row"><summary>`)
-		h.tag("code", "", explain.RankPrefix(a.ID)+a.ID.CompileID.String())
-		h.tag("span", "", " "+a.Graph+": "+a.Summary())
-		h.raw("</summary>")
-		for i := range a.Tables {
-			if i == maxTunedTables {
-				h.tag("p", "dim", "and "+explain.Count(len(a.Tables)-i, "more choice"))
-				break
-			}
-			h.tuning(&a.Tables[i])
+	h.each(len(r.Autotuned), "graph", func(i int) {
+		a := r.Autotuned[i]
+		h.row(h.at.name("autotuned", rankEpoch(a.ID)+a.Graph), "", func() {
+			h.tag("code", "", idText(a.ID))
+			h.tag("span", "", " "+a.Graph+": "+a.Summary())
+		})
+		if c := h.at.byID[a.ID]; c != nil && c.Graph != nil {
+			h.graphLinks("graph", []*explain.Graph{c.Graph})
 		}
-		h.raw("</details>")
-	}
+		h.each(len(a.Tables), "choice", func(i int) { h.tuning(&a.Tables[i]) })
+		h.rowEnd()
+	})
 	h.end()
 }
 
@@ -41,11 +36,10 @@ func (h *htmlWriter) tuning(t *logs.Tuning) {
 	if t.Changed() {
 		title += " instead of " + t.Was + saved(t)
 	}
-	h.tag("p", "", title)
 	if len(t.Kernels) > 0 {
 		h.tag("p", "dim", strings.Join(t.Kernels, ", "))
 	}
-	h.raw("<table>")
+	table := h.table(title, "candidate", "time", "taken", "why not")
 	for _, w := range t.Tried {
 		took, mark := "could not be timed", ""
 		if w.Nanos > 0 {
@@ -54,7 +48,7 @@ func (h *htmlWriter) tuning(t *logs.Tuning) {
 		if w.Name == t.Chosen {
 			mark = "← chosen"
 		}
-		h.row(w.Name, took, mark, w.Wrong)
+		table.row(w.Name, took, mark, w.Wrong)
 	}
-	h.raw("</table>")
+	table.end()
 }

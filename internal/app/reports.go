@@ -58,7 +58,7 @@ text, - for standard input, or a saved run.
 
   text    fits a pull-request comment
   json    stable and documented; totals first
-  html    one self-contained file
+  html    one self-contained file, whose parts can be linked to (docs/report-html.md)
   chrome  a trace that Perfetto and chrome://tracing open`,
 		Example: "  tcdbg report last\n  tcdbg report --format html -o report.html /tmp/trace_dir",
 		Args:    atLeast(1, "a trace, or last"),
