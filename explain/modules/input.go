@@ -136,6 +136,17 @@ func (g *Graph) readInputs(own *explain.Graph) {
 	}
 }
 
+// Arguments counts the inputs that no module holds.
+func (g *Graph) Arguments() int {
+	n := 0
+	for i := range g.Inputs {
+		if g.Inputs[i].Kind == Argument {
+			n++
+		}
+	}
+	return n
+}
+
 // maxNamed is the number of arguments that a summary names.
 const maxNamed = 4
 

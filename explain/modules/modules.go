@@ -199,8 +199,11 @@ func (g *Graph) gradients(captured *Graph, out []anchor) {
 	}
 	for k, name := range values {
 		i, ok := g.at[name]
-		if in := &inputs[k]; ok && in.Kind == Parameter && g.Nodes[i].Op != "placeholder" && !out[i].known {
+		for in := &inputs[k]; ok && in.Kind == Parameter && computes(&g.Nodes[i]) && !out[i].known; i = int(g.args[i][0]) {
 			out[i] = anchor{true, in.Module, in.Name}
+			if !isView(n0(g.Nodes[i].Target)) || len(g.args[i]) == 0 {
+				break
+			}
 		}
 	}
 }

@@ -245,12 +245,18 @@ func common(a, b string) string {
 	return strings.Join(as[:n], ".")
 }
 
-// byFunction makes levels of the functions of the program.
+// maxFlat is the number of nodes up to which a graph without modules needs no levels.
+const maxFlat = 60
+
+// byFunction makes levels of the functions of the program, where there are many nodes.
 func (g *Graph) byFunction() {
+	if len(g.Nodes) <= maxFlat {
+		return
+	}
 	g.ByFunction = true
 	for i := range g.Nodes {
-		if n := &g.Nodes[i]; computes(n) {
-			g.Module[i] = strings.ReplaceAll(n.Pos.Func, ".", "·")
+		if n := &g.Nodes[i]; computes(n) && n.Pos.Func != "" {
+			g.Module[i] = strings.ReplaceAll(explain.FunctionOf(n.Pos, nil), ".", "·")
 		}
 	}
 }
