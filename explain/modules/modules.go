@@ -10,6 +10,7 @@
 package modules
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -151,6 +152,7 @@ func (g *Graph) held(captured *Graph) []anchor {
 		}
 	}
 	g.gradients(captured, out)
+	shared := g.tied()
 	for i := range g.Nodes {
 		if n := &g.Nodes[i]; n.Op == "placeholder" || n.Op == "output" || out[i].known {
 			continue
@@ -158,7 +160,7 @@ func (g *Graph) held(captured *Graph) []anchor {
 		all := len(g.args[i]) > 0
 		for _, a := range g.args[i] {
 			all = all && only[a]
-			if !only[a] {
+			if !only[a] || shared[[2]int{int(a), i}] {
 				continue
 			}
 			if !out[i].known {
@@ -168,6 +170,30 @@ func (g *Graph) held(captured *Graph) []anchor {
 			}
 		}
 		only[i] = all && isView(n0(g.Nodes[i].Target))
+	}
+	return out
+}
+
+// tied are the uses of a parameter by another module than the one that it is named after, as an output layer uses the
+// weight of an embedding: the code names the holder at one use, and does not at the other. Pairs of input and node.
+func (g *Graph) tied() map[[2]int]bool {
+	out := map[[2]int]bool{}
+	for k := range g.Inputs {
+		in := &g.Inputs[k]
+		if in.Kind == Argument {
+			continue
+		}
+		named := func(i int) bool {
+			code, holder := g.Nodes[i].Pos.Code, in.Module[strings.LastIndexByte(in.Module, '.')+1:]
+			return mentions(code, in.Name) || holder != "" && mentions(code, holder)
+		}
+		users := g.users[in.Node]
+		any := slices.ContainsFunc(users, func(i int32) bool { return named(int(i)) })
+		for _, i := range users {
+			if any && !named(int(i)) {
+				out[[2]int{in.Node, int(i)}] = true
+			}
+		}
 	}
 	return out
 }

@@ -166,12 +166,24 @@ func (g *Graph) between(i, before, after int, held []anchor) string {
 		return deeper(a, both)
 	case inB && !inA:
 		return deeper(b, both)
+	case inA && inB && g.reads(i, a):
+		return deeper(a, both)
 	case inA && inB && pos.Line < g.Nodes[before].Pos.Line:
 		return deeper(b, both) // the next instance of the same code has begun
 	case inA && inB && pos.Line > g.Nodes[after].Pos.Line:
 		return deeper(a, both)
 	}
 	return both
+}
+
+// reads reports whether a node reads a value that its own line computed in a module.
+func (g *Graph) reads(i int, path string) bool {
+	for _, a := range g.args[i] {
+		if m := g.Module[a]; sameLine(g.Nodes[i].Pos, g.Nodes[a].Pos) && path != "" && (m == path || strings.HasPrefix(m, path+".")) {
+			return true
+		}
+	}
+	return false
 }
 
 // deeper is the one of two paths that lies below the other; where neither does, the first.
@@ -218,10 +230,13 @@ func word(c byte) bool {
 
 func sameLine(a, b logs.Pos) bool { return a.Line > 0 && a.Line == b.Line && a.File == b.File }
 
+// sameFuncLines is how far lines of one function may lie apart to be taken for such.
+const sameFuncLines = 12
+
 // sameFunc reports whether two lines are of one function. Classes of one file have functions of one name:
-// lines of the same one run equally often.
+// lines of the same one lie close together, and run equally often.
 func (g *Graph) sameFunc(a, b logs.Pos) bool {
-	if a.Line == 0 || a.File != b.File || a.Func != b.Func {
+	if a.Line == 0 || a.File != b.File || a.Func != b.Func || max(a.Line-b.Line, b.Line-a.Line) > sameFuncLines {
 		return false
 	}
 	return a.Line == b.Line || g.lines.runs[lineOf(a)] == g.lines.runs[lineOf(b)]

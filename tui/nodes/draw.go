@@ -66,7 +66,7 @@ type Drawer struct {
 }
 
 // barWide is the width of the heat.
-const barWide = 6
+const barWide = 7
 
 // Columns measures the columns of a table.
 func (d *Drawer) Columns() {
@@ -137,10 +137,13 @@ func (d *Drawer) quotient() []explain.GraphNode {
 	return out
 }
 
+// held reports whether a line is an input that a module holds: it is part of its module.
+func (l *Line) held() bool { return l.input != nil && l.input.Kind != modules.Argument }
+
 // members visits the nodes that a line stands for.
 func (d *Drawer) members(k int, visit func(node int)) {
 	switch l := &d.Lines[k]; {
-	case l.inputs || l.Level != nil && l.Open:
+	case l.inputs || l.held() || l.Level != nil && l.Open:
 	case l.Level != nil:
 		l.Level.Each(func(m *modules.Level) {
 			for _, it := range m.Items {
@@ -172,7 +175,7 @@ func (d *Drawer) Line(i int) theme.Line {
 	}
 	if d.rails != nil {
 		rail := d.rails[i]
-		if l.inputs || l.Open { // what it holds has the rails
+		if l.inputs || l.Open || l.held() { // what it holds has the rails
 			rail = strings.Replace(rail, "●", " ", 1)
 		}
 		out = append(out, theme.Span{Text: theme.Fit(rail, d.wide) + "  ", Style: theme.Compiled})

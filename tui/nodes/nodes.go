@@ -309,12 +309,7 @@ func (g *Graph) Text(l *Line) string {
 func (g *Graph) text(b *strings.Builder, l *Line) {
 	switch {
 	case l.inputs:
-		b.WriteString(g.InputText())
-		if !l.Open {
-			for i := range g.Inputs {
-				g.nodeText(b, g.Inputs[i].Node)
-			}
-		}
+		b.WriteString(g.InputText()) // a search for a module means its operators
 	case l.Level != nil:
 		b.WriteString(l.Level.Path)
 		if !l.Open {
