@@ -109,6 +109,9 @@ func (scr *graphScreen) act(sc *scene, a keys.Action) (tea.Cmd, bool) {
 	case keys.FoldAll:
 		scr.foldAll()
 	case keys.Export:
+		if scr.graph == nil {
+			return nil, false // what has no nodes is written as it is shown
+		}
 		return scr.export(sc), true
 	case around, markNode, moreHops, fewerHops, heat:
 		scr.lookAround(sc, a)
@@ -187,7 +190,9 @@ func (scr *graphScreen) lookAround(sc *scene, a keys.Action) {
 		sc.say(scr.look.Heat.String())
 		return
 	}
-	if scr.look.Says(scr.graph) == "" {
+	if says := scr.look.Says(scr.graph); says != "" {
+		sc.say(says)
+	} else {
 		scr.look.Unmark()
 		if i := scr.graph.Find(name); i >= 0 {
 			scr.look.Reveal(scr.graph, i)
@@ -245,10 +250,6 @@ func (scr *graphScreen) stagePair(st *modules.Stages) [2]int {
 // export asks for the form, and writes what is shown in it.
 func (scr *graphScreen) export(sc *scene) tea.Cmd {
 	g, names := scr.graph, modules.Formats()
-	if g == nil {
-		sc.say("the table and the drawing can be written to a file")
-		return nil
-	}
 	return sc.prompt.Start("write the graph as "+strings.Join(names, ", ")+": ", names[0], prompt.Typed{
 		Accept: func(form string) tea.Cmd {
 			feed, form := sc.feed, strings.TrimSpace(form)
