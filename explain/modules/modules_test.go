@@ -90,7 +90,8 @@ func TestModulesOfTheCapturedGraph(t *testing.T) {
 		t.Error(got)
 	}
 	wantModules(t, g, map[string]string{
-		"pow_1": "blocks.0.norm", "mul": "blocks.0.norm", "linear": "blocks.0.fc", "relu": "blocks.0", "pow_2": "blocks.1.norm", "mul_1": "blocks.1.norm",
+		"pow_1": "blocks.0.norm", "mul": "blocks.0.norm", "linear": "blocks.0.fc", "relu": "blocks.0",
+		"pow_2": "blocks.1.norm", "mul_1": "blocks.1.norm",
 		"linear_1": "blocks.1.fc", "out": "",
 	})
 	tree := g.Tree(map[string]float64{"linear": 500, "linear_1": 700})
@@ -252,7 +253,8 @@ func TestNothingIsQuadratic(t *testing.T) {
 				nodes = append(nodes, explain.GraphNode{Name: w, Op: "placeholder", Type: "f32[8]"})
 			}
 			name := "mul_" + time.Duration(i).String()
-			nodes = append(nodes, explain.GraphNode{Name: name, Op: "call_function", Target: "mul", Type: "f32[8]", Args: []string{last, w}})
+			args := []string{last, w}
+			nodes = append(nodes, explain.GraphNode{Name: name, Op: "call_function", Target: "mul", Type: "f32[8]", Args: args})
 			last = name
 		}
 		start := time.Now()
