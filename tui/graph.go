@@ -341,7 +341,8 @@ func (r *graphRow) draw(sc *scene, w int) theme.Line {
 func (scr *graphScreen) graphOf(sc *scene, g *explain.Graph) (*nodes.Graph, bool) {
 	r := sc.report
 	return scr.read.get(&sc.texts, "nodes "+g.Name+idText(g.ID), func() *nodes.Graph {
-		return nodes.Read(modules.Captured(g), modules.Times(r, g))
+		captured := modules.Captured(g)
+		return nodes.Read(captured, modules.Times(r, g, captured))
 	})
 }
 

@@ -1,6 +1,7 @@
 package modules
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -158,9 +159,10 @@ func wanted(text string) int64 {
 	return n
 }
 
-// Times are the nanoseconds of a call that kernels of a graph took, by captured node: a kernel's time is
-// shared by its nodes alike. Where a profiler measured the kernels its figures go before ours.
-func Times(r *explain.Report, own *explain.Graph) map[string]float64 {
+// Times are the nanoseconds of a call that the kernels of a captured graph took, by its nodes; those of its
+// backward graph are left out. A kernel's time is shared by its nodes alike. Where a profiler measured the kernels its
+// figures go before ours.
+func Times(r *explain.Report, own *explain.Graph, captured *Graph) map[string]float64 {
 	measured := map[*explain.Kernel]float64{}
 	for _, p := range r.Profiles {
 		for _, c := range p.Costs() {
@@ -171,7 +173,7 @@ func Times(r *explain.Report, own *explain.Graph) map[string]float64 {
 	}
 	var out map[string]float64
 	for _, k := range r.Kernels {
-		if !sameCompile(k.ID, own.ID) || len(k.Nodes) == 0 {
+		if !sameCompile(k.ID, own.ID) || len(k.Nodes) == 0 || k.Backward() {
 			continue
 		}
 		ns, ok := measured[k]
@@ -186,6 +188,42 @@ func Times(r *explain.Report, own *explain.Graph) map[string]float64 {
 		}
 		for _, n := range k.Nodes {
 			out[n] += ns / float64(len(k.Nodes))
+		}
+	}
+	if out == nil || !r.OfGo() {
+		return out
+	}
+	return captured.timesOf(out, own)
+}
+
+// timesOf gives the times of the nodes that our own engine compiled to those that were captured: the same line in the
+// same module shares what it became.
+func (g *Graph) timesOf(compiled map[string]float64, own *explain.Graph) map[string]float64 {
+	st := StagesOf(own)
+	at := slices.IndexFunc(st.Names, func(name string) bool { return name == "forward" || name == "inference" })
+	if at < 0 {
+		return nil
+	}
+	stage := st.Read(at, g)
+	lines, places := map[string][]int{}, map[string][]int{}
+	for i := range g.Nodes {
+		if computes(&g.Nodes[i]) {
+			lines[key(g, i)] = append(lines[key(g, i)], i)
+			places[g.Module[i]] = append(places[g.Module[i]], i)
+		}
+	}
+	out := map[string]float64{}
+	for j := range stage.Nodes {
+		ns := compiled[stage.Nodes[j].Name]
+		if ns == 0 {
+			continue
+		}
+		to := lines[key(stage, j)]
+		if len(to) == 0 {
+			to = places[stage.Module[j]]
+		}
+		for _, i := range to {
+			out[g.Nodes[i].Name] += ns / float64(len(to))
 		}
 	}
 	return out

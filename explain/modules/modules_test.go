@@ -275,3 +275,23 @@ func TestNothingIsQuadratic(t *testing.T) {
 		t.Errorf("%v for 5,000 nodes, %v for 50,000", small, large)
 	}
 }
+
+// What our own engine times has the names of the compiled stage: its conv is not the captured graph's node of that name.
+func TestTimesOfTheCompiledStage(t *testing.T) {
+	g := captured(tower)
+	stage := strings.NewReplacer("linear_1", "linear", "linear:", "mm:", "torch.relu(linear)", "torch.relu(mm)").Replace(tower)
+	own := &explain.Graph{Stages: []explain.Stage{{Name: "forward", Load: func() string { return stage }}}}
+	got := g.timesOf(map[string]float64{"mm": 100, "linear": 70, "out": 5}, own)
+	var zero, one float64
+	for name, ns := range got {
+		switch m := g.Module[g.Find(name)]; {
+		case strings.HasPrefix(m, "blocks.0"):
+			zero += ns
+		case strings.HasPrefix(m, "blocks.1"):
+			one += ns
+		}
+	}
+	if zero != 100 || one != 70 || got["out"] != 5 {
+		t.Errorf("%v", got)
+	}
+}

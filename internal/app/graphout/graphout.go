@@ -31,7 +31,7 @@ func Text(r *explain.Report, c *explain.Compile, o Options) (string, error) {
 	captured := modules.Captured(c.Graph)
 	g, nanos := st.Read(at, captured), map[string]float64(nil)
 	if at == 0 {
-		nanos = modules.Times(r, c.Graph)
+		nanos = modules.Times(r, c.Graph, captured)
 	}
 	if len(g.Nodes) == 0 {
 		return "", fmt.Errorf("the trace does not record the nodes of this graph")
