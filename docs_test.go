@@ -83,22 +83,24 @@ func TestWalk(t *testing.T) {
 		t.Fatal(err)
 	}
 	blocks := regexp.MustCompile("(?s)```console\n(.*?)```").FindAllStringSubmatch(read(t, "docs/walk.md"), -1)
-	if len(blocks) != 4 {
+	if len(blocks) != 5 {
 		t.Fatalf("%d blocks", len(blocks))
 	}
 	w := walk{t: t, bin: bin, dir: t.TempDir(), state: t.TempDir(), cache: warmFolder(t)}
 	if err := os.CopyFS(filepath.Join(w.dir, "fixtures"), os.DirFS("fixtures")); err != nil {
 		t.Fatal(err)
 	}
-	traces := "internal/app/lowering/testdata"
-	if err := os.CopyFS(filepath.Join(w.dir, traces), os.DirFS(traces)); err != nil {
-		t.Fatal(err)
+	for _, traces := range []string{"internal/app/lowering/testdata", "explain/testdata/traces/pytorch-2.11"} {
+		if err := os.CopyFS(filepath.Join(w.dir, traces), os.DirFS(traces)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	w.block(blocks[0][1])
 	w.applyFix()
 	w.block(blocks[1][1])
 	w.block(blocks[2][1])
 	w.block(blocks[3][1])
+	w.block(blocks[4][1])
 }
 
 type walk struct {

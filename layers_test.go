@@ -77,6 +77,7 @@ var layers = []layer{
 	{1, "explain/rewrite", "explain logs tracer/breaks"},
 	{1, "explain/remedy", "explain explain/diagnose tracer/breaks"},
 	{1, "explain/bench", "explain"},
+	{1, "explain/modules", "explain logs logs/printable"},
 	{1, "explain/xray", "explain logs logs/fx"},
 	{1, "explain/gate", "explain explain/diagnose logs logs/printable"},
 	{1, "explain/render", "explain explain/diagnose explain/numerics explain/gate logs/... tracer/breaks"},

@@ -380,6 +380,7 @@ type Stage struct {
 type GraphNode struct {
 	Name, Op, Target, Type string
 	Args                   []string // names of nodes
+	Text                   string   // the arguments as they are printed
 	Pos                    logs.Pos
 	Stack                  []logs.Pos
 	Body                   []GraphNode // of a get_attr that names the body of a higher-order operator

@@ -70,6 +70,7 @@ func (p *pane) found(sc *scene, query string, inside bool, at int) {
 	case inside && p.doc != nil:
 		p.inside = true
 		p.docList.Set(docSource{d: p.doc}, at)
+		p.moved(sc)
 	default:
 		p.list.Set(paneRows{p}, at)
 		p.list.SetFollow(false)

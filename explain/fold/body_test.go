@@ -3,13 +3,14 @@ package fold
 import (
 	"testing"
 
+	"tcdbg/explain"
 	"tcdbg/logs/fx"
 )
 
 // TestBodies wants the nodes of a higher-order operator's bodies at the get_attr that
 // names them, with their own lines.
 func TestBodies(t *testing.T) {
-	nodes := graphNodes(fx.Parse(`class GraphModule(torch.nn.Module):
+	nodes := explain.NodesOf(fx.Parse(`class GraphModule(torch.nn.Module):
     def forward(self, L_x_: "f32[4][1]cpu"):
         l_x_ = L_x_
 

@@ -132,7 +132,7 @@ func outputGraph(f *Fold, r *logs.Record) {
 		gr.Inputs = g.Placeholders()
 		c.Ops = len(gr.Ops)
 	}
-	gr.LoadNodes = func() []explain.GraphNode { return graphNodes(fx.Parse(load())) }
+	gr.LoadNodes = func() []explain.GraphNode { return explain.NodesOf(fx.Parse(load())) }
 	if isTable(text) {
 		f.hold(len(text))
 		gr.Table = text
@@ -166,28 +166,6 @@ func (f *Fold) interned(list []string) []string {
 		list[i] = f.intern(list[i])
 	}
 	return list
-}
-
-// graphNodes are the nodes of a parsed graph as a report has them.
-func graphNodes(g *fx.Graph) []explain.GraphNode {
-	if g == nil {
-		return nil
-	}
-	out := make([]explain.GraphNode, len(g.Nodes))
-	for i, n := range g.Nodes {
-		out[i] = explain.GraphNode{Name: n.Name, Op: n.Op, Target: n.Target, Type: n.Type, Args: n.Args}
-		if n.Source.File != "" {
-			out[i].Pos = logs.Pos{File: n.Source.File, Line: n.Source.Line, Func: n.Source.Func, Code: n.Source.Code}
-		}
-		if n.Op == "get_attr" {
-			for _, body := range g.Subs {
-				if body.Name == n.Target {
-					out[i].Body = graphNodes(body)
-				}
-			}
-		}
-	}
-	return out
 }
 
 func guardTree(f *Fold, r *logs.Record) {

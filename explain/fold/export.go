@@ -82,7 +82,7 @@ func exportGraph(f *Fold, r *logs.Record, c *compile) {
 	}
 	load := r.Loader()
 	c.Graph = &explain.Graph{ID: c.ID, Ops: f.interned(g.Operators()), Inputs: g.Placeholders(), Stages: c.stages}
-	c.Graph.LoadNodes = func() []explain.GraphNode { return graphNodes(fx.Parse(load())) }
+	c.Graph.LoadNodes = func() []explain.GraphNode { return explain.NodesOf(fx.Parse(load())) }
 	c.Ops, c.stages = len(c.Graph.Ops), nil
 }
 

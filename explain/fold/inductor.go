@@ -72,7 +72,7 @@ func (f *Fold) autogradGraph(r *logs.Record, c *compile) {
 	}
 	load := r.Loader()
 	c.Graph = &explain.Graph{ID: c.ID, Name: "compiled autograd", Ops: f.interned(g.Operators()), Inputs: g.Placeholders()}
-	c.Graph.LoadNodes = func() []explain.GraphNode { return graphNodes(fx.Parse(load())) }
+	c.Graph.LoadNodes = func() []explain.GraphNode { return explain.NodesOf(fx.Parse(load())) }
 }
 
 func outputCode(f *Fold, r *logs.Record) {
@@ -182,7 +182,7 @@ type nodePlaces struct {
 func (f *Fold) placesOf(g *explain.Graph) *nodePlaces {
 	var nodes []explain.GraphNode
 	if g != nil && g == f.parsedOf {
-		nodes = graphNodes(f.parsed)
+		nodes = explain.NodesOf(f.parsed)
 	} else {
 		nodes = g.Nodes()
 	}

@@ -20,6 +20,7 @@ import (
 	"tcdbg/backends"
 	"tcdbg/explain"
 	"tcdbg/graph"
+	"tcdbg/internal/app/graphout"
 	"tcdbg/internal/app/lowering"
 	"tcdbg/internal/app/repro"
 )
@@ -224,6 +225,52 @@ func partMain(p Process) int {
 		return ExitEngine
 	}
 	return 0
+}
+
+// graphCommand is `tcdbg graph`.
+func graphCommand(s *session) *cobra.Command {
+	var o graphout.Options
+	var out string
+	c := &cobra.Command{
+		Use:   "graph [flags] PATH|RUN|last [GRAPH]",
+		Short: "Write a graph by modules: as text, DOT, SVG or JSON",
+		Long: `Writes one captured graph of a saved run or a trace, its operators by the modules
+of the model, with the bytes and floating-point operations of each and, where kernels were
+timed, their time. GRAPH is its id, as the screens show it: 0/0; where there is
+one graph it may be left out. In DOT, SVG and text a module below --depth is one
+node; JSON has every node.`,
+		Example: "  tcdbg graph last 0/0\n  tcdbg graph --format dot trace.log | dot -Tpng > graph.png",
+		Args:    cobra.MatchAll(atLeast(1, "a trace, or last"), cobra.MaximumNArgs(2)),
+		RunE: func(_ *cobra.Command, args []string) error {
+			r, done, err := s.foldTrace(args[:1])
+			if err != nil {
+				return err
+			}
+			defer done()
+			id := append(args, "")[1]
+			if id == "" && len(r.Graphs) == 1 {
+				id = r.Graphs[0].ID.CompileID.String()
+			}
+			c, err := repro.Find(r, id)
+			if err != nil {
+				return failf(ExitData, "%v", err)
+			}
+			text, err := graphout.Text(r, c, o)
+			if err != nil {
+				return failf(ExitUsage, "%v", err)
+			}
+			if out == "" {
+				_, err = io.WriteString(s.Stdout, text)
+				return err
+			}
+			return writeText(out, text)
+		},
+	}
+	c.Flags().StringVar(&o.Format, "format", "txt", "one of txt, dot, svg, json")
+	c.Flags().StringVar(&o.Stage, "stage", "", "a later `STAGE`: joint, forward, backward, post-grad, ...")
+	c.Flags().IntVar(&o.Depth, "depth", 2, "how many levels of modules are open; -1: all")
+	c.Flags().StringVarP(&out, "out", "o", "", "write to a `FILE`")
+	return c
 }
 
 // codeFile is one file of generated code.

@@ -43,7 +43,7 @@ type reportFlags struct {
 func (s *session) reportCommands() []*cobra.Command {
 	return []*cobra.Command{
 		s.reportCommand(), s.explainCommand(), s.diffCommand(), s.checkCommand(), s.codeCommand(), lowering.NewCommand(s.lower),
-		reproCommand(s),
+		reproCommand(s), graphCommand(s),
 		exported.NewPackageCommand(s.Stdout, backendConfig(s.Stderr), exported.Failures{Usage: usageFailure, Data: dataFailure}),
 	}
 }
