@@ -68,12 +68,12 @@ func TestRanksAreCompared(t *testing.T) {
 		{
 			"other graphs", 3, func(_ *explain.Report, step, _ *explain.Frame) { step.Compiles[0].Graph.Ops = []string{"add"} },
 			map[int]string{1: "step (train.py:10): graphs of [1] operators here, of [2] on rank 0"},
-			"",
+			"rank 1 captures another graph of step (train.py:10): no operator 2 here, mul on rank 0",
 		},
 		{
 			"caches answer otherwise", 3, func(r *explain.Report, _, _ *explain.Frame) { r.Caches[2].Hit = "hit" },
 			map[int]string{1: "step (train.py:10): caches: 1 x fx_graph hit here, 1 x fx_graph miss on rank 0"},
-			"",
+			"rank 1 finds in the caches for step (train.py:10): 1 x fx_graph hit; rank 0: 1 x fx_graph miss",
 		},
 		{
 			"a function that is missing", 3, func(r *explain.Report, _, helper *explain.Frame) {
@@ -99,7 +99,7 @@ func TestRanksAreCompared(t *testing.T) {
 		{
 			"another outcome", 3, func(_ *explain.Report, step, _ *explain.Frame) { step.Compiles[0].Status = explain.Skipped },
 			map[int]string{1: "step (train.py:10): 1 x skipped here, 1 x compiled on rank 0"},
-			"",
+			"rank 1 ends a compile of step (train.py:10) as skipped, rank 0 as compiled",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
