@@ -64,16 +64,24 @@ func (scr *ranksScreen) lead(sc *scene, _ int) []theme.Line {
 	return []theme.Line{first, nil}
 }
 
-// rankColumn is the column of ranks.
-const rankColumn = 14
+// rankColumn is the column of ranks; below narrowRanks cells some columns are left out.
+const (
+	rankColumn  = 14
+	narrowRanks = 90
+)
 
 func (*ranksScreen) rows(in *input) []row {
 	r := in.report
 	if len(r.RankGroups) == 0 {
 		return nil
 	}
-	rows := []row{&headRow{text: padded(rankColumn, "RANKS", -5, "", -8, "frames", -7, "graphs", -7, "breaks", -11, "recompiles", -9,
-		"compile") + "  PARTED BY"}}
+	rows := []row{&headRow{draws: func(_ *scene, w int) theme.Line {
+		if w < narrowRanks {
+			return theme.L(theme.Faint, padded(rankColumn, "RANKS", -5, "", -7, "graphs", -7, "breaks", -9, "compile")+"  PARTED BY")
+		}
+		return theme.L(theme.Faint, padded(rankColumn, "RANKS", -5, "", -8, "frames", -7, "graphs", -7, "breaks", -11, "recompiles", -9,
+			"compile")+"  PARTED BY")
+	}}}
 	byRank := make(map[int]*explain.Rank, len(r.Ranks))
 	for _, k := range r.Ranks {
 		byRank[k.Rank] = k
@@ -154,13 +162,15 @@ func (r *rankRow) seconds() (low, high float64) {
 	return low, high
 }
 
-func (r *rankRow) draw(_ *scene, _ int) theme.Line {
+func (r *rankRow) draw(_ *scene, w int) theme.Line {
 	t := r.ranks[0].Totals
 	_, high := r.seconds()
-	l := theme.Line{
-		{Text: padded(rankColumn, theme.Cut(explain.RankRanges(r.g.Ranks), rankColumn-1), -5, len(r.g.Ranks), -8, t.Frames, -7, t.Graphs, -7, t.Breaks,
-			-11, t.Recompiles, -9, secondsOr(high)) + "  "},
+	name := theme.Cut(explain.RankRanges(r.g.Ranks), rankColumn-1)
+	text := padded(rankColumn, name, -5, len(r.g.Ranks), -8, t.Frames, -7, t.Graphs, -7, t.Breaks, -11, t.Recompiles, -9, secondsOr(high))
+	if w < narrowRanks {
+		text = padded(rankColumn, name, -5, len(r.g.Ranks), -7, t.Graphs, -7, t.Breaks, -9, secondsOr(high))
 	}
+	l := theme.Line{{Text: text + "  "}}
 	switch parted := r.parted(); {
 	case r.g.Usual && len(r.ranks) > 1:
 		return append(l, theme.Span{Text: theme.GlyphDone + " alike", Style: theme.Green})
@@ -182,10 +192,11 @@ func (scr *ranksScreen) detail(sc *scene, r row, w int) *doc {
 		d.heading("PARTED BY " + strings.ToUpper(string(rr.g.Parted.Kind)))
 		d.wrap(theme.Plain, 2, theme.GlyphBreak+" "+rr.g.Parted.Text)
 	}
-	if len(rr.g.Differs) == 0 {
+	switch {
+	case len(rr.g.Differs) == 0:
 		d.blank()
 		d.wrap(theme.Plain, 0, scr.same(sc, rr))
-	} else {
+	case len(rr.g.Differs) > 1 || rr.g.Differs[0] != rr.g.Parted.Text:
 		d.heading("DIFFERS FROM THE OTHER RANKS")
 		for _, f := range rr.g.Differs {
 			d.wrap(theme.Plain, 2, theme.GlyphBreak+" "+f)

@@ -183,3 +183,42 @@ func phasesByRank(r *explain.Report) map[int]map[string]float64 {
 	}
 	return out
 }
+
+// sharedFixes is the advice on recompiles of ranks that did the same: it is found once, and not
+// for each of a thousand ranks, whose guards would all be read.
+type sharedFixes struct {
+	group map[int]int // by rank
+	have  map[sharedFix]explain.Fix
+}
+
+// sharedFix names a recompile among the ranks of a group.
+type sharedFix struct {
+	group, epoch, frame, compile int
+	cause                        string
+}
+
+func rankFixes(r *explain.Report) sharedFixes {
+	s := sharedFixes{map[int]int{}, map[sharedFix]explain.Fix{}}
+	for i, g := range r.RankGroups {
+		for _, rank := range g.Ranks {
+			s.group[rank] = i
+		}
+	}
+	return s
+}
+
+// of is the advice on a recompile: that of a rank that did the same, or what find finds.
+func (s sharedFixes) of(rc *explain.Recompile, find func() explain.Fix) explain.Fix {
+	id := rc.Compile.ID
+	group, ok := s.group[id.Rank]
+	if !ok {
+		return find()
+	}
+	key := sharedFix{group, id.Epoch, id.Frame, id.Compile, causeWords(rc.Compile)}
+	fix, ok := s.have[key]
+	if !ok {
+		fix = find()
+		s.have[key] = fix
+	}
+	return fix
+}
