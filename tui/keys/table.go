@@ -64,6 +64,10 @@ const (
 	TryAll
 	TrySwitch
 	Lower
+	SetMark
+	GoMark
+	Narrower
+	Wider
 	OpenScreen
 
 	Own Action = 1000
@@ -105,6 +109,10 @@ func rows() []Binding {
 		Bind(Search, "search", "Search", 5, "/"),
 		Bind(NextMatch, "next match", "Search", 0, "n"),
 		Bind(PrevMatch, "previous match", "Search", 0, "N"),
+		Bind(SetMark, "mark the row: m and a letter", "Navigation", 0, "m"),
+		Bind(GoMark, "go to a mark: ' and its letter", "Navigation", 0, "'"),
+		Bind(Narrower, "make the list narrower", "Screens", 0, "<"),
+		Bind(Wider, "make the list wider", "Screens", 0, ">"),
 		Bind(Filter, "filter rows", "Search", 6, "f"),
 		Bind(Palette, "command palette", "Search", 7, ":", "ctrl+p"),
 		Bind(Pause, "pause or continue", "The program", 3, " "),
