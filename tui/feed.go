@@ -143,7 +143,7 @@ type Options struct {
 	Theme string
 	// KeepTheme writes the theme that was chosen to the user's settings; nil where there are none.
 	KeepTheme func(name string) error
-	// Left is how the screens of this run were left, as Model.Left gave it.
+	// Left is how the screens of this run were left, as Left gave it.
 	Left []byte
 	// Hint says that nobody has seen the screens yet.
 	Hint bool

@@ -31,7 +31,7 @@ func (m *Model) key(k tea.KeyMsg) tea.Cmd {
 		return m.overlayKey(k)
 	}
 	if m.marking != keys.None {
-		return m.mark(k.String())
+		return takeMark(m, k.String())
 	}
 	a, ok := m.action(k.String())
 	if !ok {

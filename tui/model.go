@@ -87,12 +87,16 @@ func New(feed Feed, opt Options) *Model {
 	m.columns = m.sc.w
 	m.sc.keys = keys.New(titles, own)
 	m.sc.prompt = prompt.New()
-	m.restore(opt.Left)
+	restore(m, opt.Left)
 	if opt.Hint {
 		m.sc.say("first time here: ? shows the keys of a screen, : finds any command, 1 to 9 open screens, q quits")
+		m.sc.notice.at = m.sc.now().Add(hintFor) // a program takes a while to begin
 	}
 	return m
 }
+
+// hintFor is how much longer than a notice the hint of the first time stays.
+const hintFor = 8 * time.Second
 
 // framesPerSecond bounds how often the terminal is written to.
 const framesPerSecond = 30

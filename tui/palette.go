@@ -84,7 +84,7 @@ func (o *palette) filter(query string) {
 		add(item{
 			line: theme.Line{{Text: theme.Fit("theme: "+name, o.column()-2) + "  "}},
 			find: "theme " + name + " colours",
-			run:  func() tea.Cmd { return o.m.setTheme(name) },
+			run:  func() tea.Cmd { return setTheme(o.m, name) },
 		})
 	}
 	if len(words) > 0 {

@@ -231,7 +231,8 @@ func docSlow(d *doc, s *explain.Straggler) {
 			break
 		}
 		name := theme.Fit(theme.Clean(p.Name), max(10, min(34, d.width-26)))
-		d.add(theme.Span{Text: "  " + name + " "}, theme.Span{Text: theme.FitRight("+"+secondsOr(p.Seconds-p.Usual), 9), Style: theme.Yellow},
+		more := theme.FitRight("+"+secondsOr(p.Seconds-p.Usual), 9)
+		d.add(theme.Span{Text: "  " + name + " "}, theme.Span{Text: more, Style: theme.Yellow},
 			theme.Span{Text: "  usually " + secondsOr(p.Usual), Style: theme.Faint})
 	}
 }

@@ -148,8 +148,8 @@ var markWords = map[keys.Action]string{
 	keys.SetMark: "mark this row by a letter", keys.GoMark: "go to the mark of a letter",
 }
 
-// mark sets a mark, or goes to one.
-func (m *Model) mark(key string) tea.Cmd {
+// takeMark sets a mark, or goes to one.
+func takeMark(m *Model, key string) tea.Cmd {
 	then := m.marking
 	m.marking = keys.None
 	name := habit.MarkName(key)
@@ -163,15 +163,15 @@ func (m *Model) mark(key string) tea.Cmd {
 		m.marks[name] = habit.Mark{Screen: p.title.Name, Row: r.key()}
 		m.sc.say(fmt.Sprintf("marked; ' %s comes back here", name))
 	default:
-		m.toMark(name)
+		toMark(m, name)
 	}
 	return nil
 }
 
 // toMark goes to a mark.
-func (m *Model) toMark(name string) {
+func toMark(m *Model, name string) {
 	at, ok := m.marks[name]
-	s := m.screenOf(at.Screen)
+	s := screenOf(m, at.Screen)
 	if !ok || s < 0 {
 		m.sc.fail("no mark " + name + "; m " + name + " sets it")
 		return
@@ -187,7 +187,7 @@ func (m *Model) toMark(name string) {
 }
 
 // screenOf is the screen of a name, -1 where there is none.
-func (m *Model) screenOf(name string) keys.Screen {
+func screenOf(m *Model, name string) keys.Screen {
 	return keys.Screen(slices.IndexFunc(m.screens, func(s screen) bool { return s.state().title.Name == name }))
 }
 
@@ -219,7 +219,7 @@ func (p *pane) resize(sc *scene, wider bool) {
 }
 
 // setTheme shows the screens in other colours, and keeps that for later.
-func (m *Model) setTheme(name string) tea.Cmd {
+func setTheme(m *Model, name string) tea.Cmd {
 	m.th = theme.Named(name, m.sc.opt.Colour)
 	m.sc.say("theme: " + name)
 	keep := m.sc.opt.KeepTheme
@@ -235,7 +235,7 @@ func (m *Model) setTheme(name string) tea.Cmd {
 }
 
 // Left is how the screens are left: what New takes as Options.Left.
-func (m *Model) Left() []byte {
+func Left(m *Model) []byte {
 	s := habit.Session{
 		Screen: m.current().title.Name, Panes: map[string]habit.Pane{}, Marks: m.marks, Searches: m.searches.Texts(),
 	}
@@ -253,9 +253,9 @@ func (m *Model) Left() []byte {
 }
 
 // restore opens the screens as they were left. What this run does not have is passed over.
-func (m *Model) restore(left []byte) {
+func restore(m *Model, left []byte) {
 	s := habit.ReadSession(left)
-	if at := m.screenOf(s.Screen); at >= 0 {
+	if at := screenOf(m, s.Screen); at >= 0 {
 		m.at = at
 	}
 	for name, mark := range s.Marks {

@@ -175,8 +175,10 @@ func TestManyRanksAreGroups(t *testing.T) {
 	}
 	for i, w := range want {
 		g := r.RankGroups[i]
-		if explain.RankRanges(g.Ranks) != w.ranks || g.Parted.Kind != w.kind || !strings.Contains(g.Parted.Text, w.text) || g.Usual != (i == 0) {
-			t.Errorf("group %d: %s, %s: %s; want %s, %s: %s", i, explain.RankRanges(g.Ranks), g.Parted.Kind, g.Parted.Text, w.ranks, w.kind, w.text)
+		if explain.RankRanges(g.Ranks) != w.ranks || g.Parted.Kind != w.kind || !strings.Contains(g.Parted.Text, w.text) ||
+			g.Usual != (i == 0) {
+			t.Errorf("group %d: %s, %s: %s; want %s, %s: %s", i,
+				explain.RankRanges(g.Ranks), g.Parted.Kind, g.Parted.Text, w.ranks, w.kind, w.text)
 		}
 		if (len(g.Differs) > 0) == g.Usual {
 			t.Errorf("group %d tells %q", i, g.Differs)

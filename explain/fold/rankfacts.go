@@ -18,7 +18,7 @@ import (
 const maxInputTypes = 4096
 
 // inputType notes the type of the tensor that is described.
-func (f *Fold) inputType(c *compile, r *logs.Record) {
+func inputType(c *compile, r *logs.Record) {
 	c.tensor = ""
 	if r.Rank < 0 {
 		return
@@ -53,7 +53,7 @@ func (f *Fold) inputType(c *compile, r *logs.Record) {
 }
 
 // inputSource lists the tensor that was described last under its source.
-func (f *Fold) inputSource(c *compile, r *logs.Record) {
+func inputSource(f *Fold, c *compile, r *logs.Record) {
 	if c.tensor == "" || len(c.InputTypes) >= maxInputTypes {
 		return
 	}
@@ -91,7 +91,7 @@ func contiguous(size string) string {
 }
 
 // schedule keeps a list that ranks are compared by, and the text as a remark.
-func (f *Fold) schedule(r *logs.Record, collective bool, text string) {
+func schedule(f *Fold, r *logs.Record, collective bool, text string) {
 	if r.Rank < 0 || text == "" {
 		return
 	}
@@ -102,7 +102,7 @@ func (f *Fold) schedule(r *logs.Record, collective bool, text string) {
 // collectiveSchedule reads the collectives of a compiled graph, in their order.
 func collectiveSchedule(f *Fold, r *logs.Record) {
 	remark(f, r)
-	f.schedule(r, true, strings.Join(logs.JSONStrings(r.Payload()), "\n"))
+	schedule(f, r, true, strings.Join(logs.JSONStrings(r.Payload()), "\n"))
 }
 
 // tensorMeta reads what each node that is scheduled writes: shapes, strides and types. How long it is thought to
@@ -142,5 +142,5 @@ func tensorMeta(f *Fold, r *logs.Record) {
 			}
 		}
 	}
-	f.schedule(r, false, b.String())
+	schedule(f, r, false, b.String())
 }

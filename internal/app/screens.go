@@ -118,7 +118,7 @@ func (s *session) show(f *feed) error {
 	err := tui.Start(ctx, m, tea.WithInput(s.Stdin), tea.WithOutput(s.Stdout), tea.WithoutSignalHandler())
 	st := f.close()
 	if st.run != nil {
-		habits.Leave(st.run.Path, m.Left())
+		habits.Leave(st.run.Path, tui.Left(m))
 	}
 	var sig jobs.Signalled
 	if errors.As(context.Cause(ctx), &sig) {
