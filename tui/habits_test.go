@@ -102,6 +102,19 @@ func TestThemeOfThePalette(t *testing.T) {
 	}
 }
 
+// Rows of the Ranks screen are sorted below their heading.
+func TestRanksAreSorted(t *testing.T) {
+	d := newDriver(t, traceFeed(t, "testdata/job"), Options{}, 120, 40)
+	d.script("keys = o\nexpect order: slowest first")
+	p := d.m.current()
+	if _, head := p.at(0).(*headRow); !head {
+		t.Errorf("the first row is %T", p.at(0))
+	}
+	if r, ok := p.at(1).(*rankRow); !ok || r.ranks[0].Rank != 3 {
+		t.Errorf("the slowest row is %v", p.at(1))
+	}
+}
+
 // Who is here for the first time is told where to begin.
 func TestHintOfTheFirstTime(t *testing.T) {
 	for _, w := range []int{60, 80} {

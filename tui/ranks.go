@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -20,7 +21,29 @@ func newRanks() screen {
 	return &ranksScreen{pane{
 		title:     keys.Title{Name: "Ranks", Short: "Rnk", Key: "=", Asks: "Which ranks differ, and where?"},
 		leadLines: 2, detailed: true, share: 0.6,
+		orders: []order{
+			{name: "largest group first"},
+			{"slowest first", rankOrder(func(a, b *rankRow) int {
+				_, x := a.seconds()
+				_, y := b.seconds()
+				return cmp.Compare(y, x)
+			})},
+			{"by rank", rankOrder(func(a, b *rankRow) int { return cmp.Compare(a.ranks[0].Rank, b.ranks[0].Rank) })},
+			{"by what parted them", rankOrder(func(a, b *rankRow) int { return cmp.Compare(a.parted(), b.parted()) })},
+		},
 	}}
+}
+
+// rankOrder compares rows below their heading.
+func rankOrder(compare func(a, b *rankRow) int) func(a, b row) int {
+	return func(a, b row) int {
+		x, one := a.(*rankRow)
+		y, other := b.(*rankRow)
+		if !one || !other { // the heading comes first
+			return cmp.Compare(bit(one), bit(other))
+		}
+		return compare(x, y)
+	}
 }
 
 func (*ranksScreen) empty(_ *scene) []string {
