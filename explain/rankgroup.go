@@ -42,6 +42,7 @@ const (
 	PartCache      PartKind = "cache"
 	PartOutcome    PartKind = "outcome"
 	PartTime       PartKind = "compile time"
+	PartBehind     PartKind = "behind" // of a run that goes on: it has done less so far
 )
 
 // Straggler is a rank whose compiles took far longer than those of the usual rank.

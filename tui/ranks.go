@@ -80,7 +80,7 @@ func (scr *ranksScreen) lead(sc *scene, _ int) []theme.Line {
 		first = append(first, theme.Span{Text: fmt.Sprint(word, r.Stragglers[i].Rank), Style: theme.Yellow})
 	}
 	for _, g := range r.RankGroups[1:] { // what first parted them is the question here
-		if g.Parted.Text != "" {
+		if g.Parted.Text != "" && g.Parted.Kind != explain.PartBehind {
 			return []theme.Line{first, theme.L(theme.Plain, " "+g.Title()+" "+g.Parted.Text)}
 		}
 	}

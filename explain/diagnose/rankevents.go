@@ -109,10 +109,16 @@ func (h history) add(e *compileEvent) {
 }
 
 // parting says where a rank's compiles first differ from another's; its text is "" where
-// they never do. What comes first is told, not what follows from it.
-func parting(mine, theirs []compileEvent, other int) explain.Parting {
+// they never do. What comes first is told, not what follows from it. In a run that goes on a rank may do yet
+// what another has done.
+func parting(mine, theirs []compileEvent, other int, live bool) explain.Parting {
 	for i := range max(len(mine), len(theirs)) {
 		switch {
+		case live && i >= len(mine):
+			return explain.Parting{
+				Kind: explain.PartBehind, At: theirs[i].c.ID, Pos: theirs[i].c.Frame.Pos, Has: true,
+				Text: fmt.Sprintf("is behind: rank %d has begun to compile %s", other, theirs[i].function.text),
+			}
 		case i >= len(mine):
 			return explain.Parting{
 				Kind: explain.PartFunction, At: theirs[i].c.ID, Pos: theirs[i].c.Frame.Pos, Has: true,
@@ -121,11 +127,20 @@ func parting(mine, theirs []compileEvent, other int) explain.Parting {
 		case i >= len(theirs):
 			return mine[i].parts(explain.PartFunction, "compiles %s where rank %d compiles nothing more", mine[i].what(), other)
 		}
-		if p := mine[i].against(&theirs[i], other); p.Text != "" {
+		p := mine[i].against(&theirs[i], other)
+		if live && i == len(mine)-1 && comesLater[p.Kind] {
+			return mine[i].parts(explain.PartBehind, "is behind: it compiles %s, which rank %d has compiled", mine[i].function.text, other)
+		}
+		if p.Text != "" {
 			return p
 		}
 	}
 	return explain.Parting{}
+}
+
+// comesLater is what the records of a compile may tell yet.
+var comesLater = map[explain.PartKind]bool{
+	explain.PartGraph: true, explain.PartOutcome: true, explain.PartCache: true, explain.PartCollective: true,
 }
 
 func (e *compileEvent) parts(kind explain.PartKind, format string, args ...any) explain.Parting {

@@ -39,7 +39,7 @@ func rankGroups(r *explain.Report, work map[int]*worked, functions []told) []*ex
 	}
 	for _, g := range out[1:] {
 		first := g.Ranks[0]
-		g.Parted = parting(work[first].events, work[usual].events, usual)
+		g.Parted = parting(work[first].events, work[usual].events, usual, r.Live)
 		if s := slow[first]; g.Parted.Text == "" && s != nil {
 			g.Parted = explain.Parting{Kind: explain.PartTime, Text: s.Text()}
 		}

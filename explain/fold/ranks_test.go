@@ -123,3 +123,34 @@ func TestTwoRanksAreBothTold(t *testing.T) {
 		t.Errorf("differences: %q and %q", r.Ranks[0].Diverged, r.Ranks[1].Diverged)
 	}
 }
+
+// TestRanksThatAreBehind: in a run that goes on a rank may do yet what the others have done; what it did otherwise it did.
+func TestRanksThatAreBehind(t *testing.T) {
+	behind := func(live bool, change func(r *explain.Report, step, helper *explain.Frame)) explain.Parting {
+		r := rankRun(3, func(r *explain.Report, step, helper *explain.Frame) {
+			r.Live = live
+			change(r, step, helper)
+		})
+		return r.RankGroups[1].Parted
+	}
+	without := func(r *explain.Report, _, helper *explain.Frame) {
+		i := slices.Index(r.Frames, helper)
+		r.Frames = slices.Delete(r.Frames, i, i+1)
+		r.Caches = slices.Delete(r.Caches, 3, 4)
+	}
+	open := func(_ *explain.Report, _, helper *explain.Frame) { helper.Compiles[0].Graph = nil }
+	broken := func(_ *explain.Report, _, helper *explain.Frame) { addBreak(helper, 12) }
+	for _, c := range []struct {
+		live   bool
+		change func(r *explain.Report, step, helper *explain.Frame)
+		kind   explain.PartKind
+	}{
+		{true, without, explain.PartBehind}, {false, without, explain.PartFunction},
+		{true, open, explain.PartBehind}, {false, open, explain.PartGraph},
+		{true, broken, explain.PartBreak},
+	} {
+		if p := behind(c.live, c.change); p.Kind != c.kind {
+			t.Errorf("live %v: %s: %s, want %s", c.live, p.Kind, p.Text, c.kind)
+		}
+	}
+}
