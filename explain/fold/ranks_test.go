@@ -145,8 +145,10 @@ func TestRanksThatAreBehind(t *testing.T) {
 		change func(r *explain.Report, step, helper *explain.Frame)
 		kind   explain.PartKind
 	}{
-		{true, without, explain.PartBehind}, {false, without, explain.PartFunction},
-		{true, open, explain.PartBehind}, {false, open, explain.PartGraph},
+		{true, without, explain.PartBehind},
+		{false, without, explain.PartFunction},
+		{true, open, explain.PartBehind},
+		{false, open, explain.PartGraph},
 		{true, broken, explain.PartBreak},
 	} {
 		if p := behind(c.live, c.change); p.Kind != c.kind {

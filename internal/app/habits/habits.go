@@ -83,7 +83,7 @@ func write(path, text string) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // it is not there any more where all went well
+	defer func() { _ = os.Remove(f.Name()) }() // it is not there any more where all went well
 	if _, err = f.WriteString(text); err != nil {
 		f.Close()
 		return err
