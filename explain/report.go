@@ -73,11 +73,14 @@ type Report struct {
 	Caches     []CacheEvent
 	Symbols    []*Symbol
 	Ranks      []*Rank
-	Divergence []string   // where each rank first does otherwise than the usual one
-	Advice     []Advice   // what to do first, costliest first
-	Side       []SideNote // perf hints, CUDA graph skips and other remarks
-	PhaseSums  []PhaseSum // compile time by phase, costliest first
-	Stats      logs.Stats // what was wrong with the sources
+	RankGroups []*RankGroup   // the ranks by what they did alike, the largest group first
+	Stragglers []Straggler    // ranks whose compiles took far longer than the usual rank's
+	Schedules  []RankSchedule // what the ranks of one job must do in one order
+	Divergence []string       // where each rank first does otherwise than the usual one
+	Advice     []Advice       // what to do first, costliest first
+	Side       []SideNote     // perf hints, CUDA graph skips and other remarks
+	PhaseSums  []PhaseSum     // compile time by phase, costliest first
+	Stats      logs.Stats     // what was wrong with the sources
 	Sources    []logs.Source
 	// UnlistedGuards counts the conditions on sizes that are in no compile's
 	// ShapeGuards, because there are too many.
@@ -184,13 +187,14 @@ type Compile struct {
 	Outputs     []*OutputCode
 	Memory      *logs.MemoryPlan
 	ShapeGuards []ShapeGuard
-	Tensors     int      // tensors among the inputs
-	InputBytes  int64    // bytes of their storages
-	Sources     []string // where inputs come from: L['x'], ...
-	GradSources []string // of those that require gradients, where PyTorch's trace tells
-	Steps       int64    // recorded single steps
-	Trace       *Trace   // its steps as they can be walked through; nil: not recorded
-	Served      *Served  // what the calls that it serves cost; nil: not measured
+	Tensors     int         // tensors among the inputs
+	InputBytes  int64       // bytes of their storages
+	Sources     []string    // where inputs come from: L['x'], ...
+	InputTypes  []InputType // of a rank: each input with its type and sizes, without the number of its device
+	GradSources []string    // of those that require gradients, where PyTorch's trace tells
+	Steps       int64       // recorded single steps
+	Trace       *Trace      // its steps as they can be walked through; nil: not recorded
+	Served      *Served     // what the calls that it serves cost; nil: not measured
 
 	Wrapped string   // class of the callable that a wrapper of PyTorch's calls, "" when unknown
 	Held    []string // what its guards say of that callable, see HeldSizes

@@ -371,8 +371,9 @@ func newPipe(ctx context.Context) *pipe {
 	return p
 }
 
-// newFree holds all batches that can be under way.
-func newFree() chan *batch { return make(chan *batch, ahead+1) }
+// newFree holds all batches that can be under way: those that wait, the one that is folded and the one
+// that is filled.
+func newFree() chan *batch { return make(chan *batch, ahead+2) }
 
 // batches are those that come until the reading ends.
 func (p *pipe) batches() iter.Seq[*batch] {

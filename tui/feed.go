@@ -139,4 +139,12 @@ type Options struct {
 	Away <-chan func() error
 	// Screen is shown first.
 	First int
+	// Theme is the name of a theme; "" for the terminal's own colours.
+	Theme string
+	// KeepTheme writes the theme that was chosen to the user's settings; nil where there are none.
+	KeepTheme func(name string) error
+	// Left is how the screens of this run were left, as Left gave it.
+	Left []byte
+	// Hint says that nobody has seen the screens yet.
+	Hint bool
 }

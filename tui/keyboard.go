@@ -30,6 +30,9 @@ func (m *Model) key(k tea.KeyMsg) tea.Cmd {
 	case m.sc.over != nil:
 		return m.overlayKey(k)
 	}
+	if m.marking != keys.None {
+		return takeMark(m, k.String())
+	}
 	a, ok := m.action(k.String())
 	if !ok {
 		return nil
@@ -79,7 +82,16 @@ func (m *Model) do(a keys.Action) tea.Cmd {
 	case keys.Palette:
 		return m.openPalette()
 	case keys.Search:
-		return m.sc.prompt.Start("/", "", prompt.Typed{Accept: m.startSearch})
+		m.searches.Begin()
+		return m.sc.prompt.Start("/", "", prompt.Typed{
+			Accept: m.startSearch,
+			Move:   func(n int) { m.sc.prompt.Set(m.searches.Step(n, m.sc.prompt.Text())) },
+		})
+	case keys.SetMark, keys.GoMark:
+		m.marking = a
+		m.sc.say(markWords[a])
+	case keys.Narrower, keys.Wider:
+		m.current().resize(&m.sc, a == keys.Wider)
 	case keys.Filter:
 		return m.openFilter()
 	case keys.NextMatch, keys.PrevMatch:

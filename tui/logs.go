@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -276,6 +277,8 @@ func (scr *logsScreen) nextHit(sc *scene, on bool) bool {
 		}
 	}
 	scr.goHit(pick)
+	hit, _ := slices.BinarySearch(hits, pick)
+	sc.say(fmt.Sprintf("%q: %d of %d", sc.search.query, hit+1, len(hits)))
 	return true
 }
 

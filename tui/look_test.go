@@ -223,7 +223,10 @@ func TestFiltersByPlace(t *testing.T) {
 			t.Errorf("phase: filter %q finds it: %v", q, got)
 		}
 	}
-	rank := &rankRow{&explain.Rank{Rank: 1, Path: "/t/a.log", Diverged: []string{"f (m.py:3): breaks here alone"}}}
+	rank := &rankRow{
+		g:     &explain.RankGroup{Ranks: []int{1}, Differs: []string{"f (m.py:3): breaks here alone"}},
+		ranks: []*explain.Rank{{Rank: 1, Path: "/t/a.log"}},
+	}
 	for q, want := range map[string]bool{"r1": true, "r0": false, "m.py": true, "a.log": true} {
 		if got := rank.matches(q); got != want {
 			t.Errorf("rank: filter %q finds it: %v", q, got)
@@ -509,7 +512,10 @@ func TestUnrelatedTexts(t *testing.T) {
 // The Ranks screen says first what parted the ranks, where that is known.
 func TestRanksTellWhatPartedThem(t *testing.T) {
 	ranks := []*explain.Rank{{Rank: 0}, {Rank: 1, Diverged: []string{"forward: breaks here alone"}}}
-	parted := &explain.Report{Ranks: ranks, Divergence: []string{"rank 1 breaks in forward where rank 0 does not"}}
+	parted := &explain.Report{Ranks: ranks, RankGroups: []*explain.RankGroup{
+		{Ranks: []int{0}, Usual: true},
+		{Ranks: []int{1}, Parted: explain.Parting{Kind: explain.PartBreak, Text: "breaks in forward where rank 0 does not"}},
+	}}
 	newDriver(t, &fakeFeed{report: parted, run: Run{Title: "x"}}, Options{}, 100, 24).script(
 		"keys =\nexpect 1 of 2 ranks differ\nexpect rank 1 breaks in forward where rank 0 does not")
 }

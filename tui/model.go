@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tcdbg/explain"
+	"tcdbg/tui/habit"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/layout"
 	"tcdbg/tui/prompt"
@@ -34,6 +35,10 @@ type Model struct {
 	// madeFor is the size of the terminal when the rows were made.
 	madeFor size
 	hit     int // Ctrl-C pressed so often
+
+	searches habit.History
+	marks    map[string]habit.Mark
+	marking  keys.Action // a letter is waited for: SetMark, GoMark; else None
 }
 
 // What is drawn at most: more than any screen shows, and little enough for a terminal that
@@ -68,7 +73,7 @@ func New(feed Feed, opt Options) *Model {
 			report: &explain.Report{}, parsed: &parsed{}, run: feed.Run(),
 			texts: texts{have: map[string]string{}, want: map[string]bool{}},
 		},
-		th: theme.New(opt.Colour), screens: screens(), at: keys.Screen(opt.First),
+		th: theme.Named(opt.Theme, opt.Colour), marks: map[string]habit.Mark{}, screens: screens(), at: keys.Screen(opt.First),
 	}
 	var titles []keys.Title
 	var own [][]keys.Binding
@@ -82,8 +87,16 @@ func New(feed Feed, opt Options) *Model {
 	m.columns = m.sc.w
 	m.sc.keys = keys.New(titles, own)
 	m.sc.prompt = prompt.New()
+	restore(m, opt.Left)
+	if opt.Hint {
+		m.sc.say("first time here: ? shows the keys of a screen, : finds any command, 1 to 9 open screens, q quits")
+		m.sc.notice.at = m.sc.now().Add(hintFor) // a program takes a while to begin
+	}
 	return m
 }
+
+// hintFor is how much longer than a notice the hint of the first time stays.
+const hintFor = 8 * time.Second
 
 // framesPerSecond bounds how often the terminal is written to.
 const framesPerSecond = 30

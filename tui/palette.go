@@ -80,6 +80,13 @@ func (o *palette) filter(query string) {
 			})
 		}
 	}
+	for _, name := range theme.Names() {
+		add(item{
+			line: theme.Line{{Text: theme.Fit("theme: "+name, o.column()-2) + "  "}},
+			find: "theme " + name + " colours",
+			run:  func() tea.Cmd { return setTheme(o.m, name) },
+		})
+	}
 	if len(words) > 0 {
 		o.places(add)
 	}

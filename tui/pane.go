@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -26,6 +27,7 @@ type pane struct {
 	leadLines int            // the most lines of the lead
 	detailed  bool           // it has a detail pane
 	share     float64        // of the width for the list
+	chosen    float64        // the share that the user chose, 0: none
 	modes     []string
 	orders    []order
 
@@ -160,7 +162,7 @@ func (p *pane) target() (Selection, bool) {
 // arrange lays out the terminal for the pane's screen.
 func (p *pane) arrange(sc *scene) layout.Frame {
 	return layout.Arrange(sc.w, sc.h, layout.Ask{
-		Lead: p.leadLines, Detail: p.detailed && p.Len() > 0, Share: p.share, Rows: p.Len(), Zoom: p.inside,
+		Lead: p.leadLines, Detail: p.detailed && p.Len() > 0, Share: cmp.Or(p.chosen, p.share), Rows: p.Len(), Zoom: p.inside,
 	})
 }
 

@@ -31,8 +31,8 @@ func Analyse(r *explain.Report) {
 	CompleteFiles(r)
 	joinProfiles(r)
 	groupBreaks(r)
-	ListRecompiles(r)
 	CompareRanks(r)
+	ListRecompiles(r)
 	Advise(r)
 }
 
@@ -483,6 +483,7 @@ func StableKey(b *explain.Break) string {
 func ListRecompiles(r *explain.Report) {
 	fixed, open, known := fixedSizes(r), OpenNumbers(r), gatherFacts(r)
 	var keys []PlacedKey
+	alike := rankFixes(r)
 	for _, fr := range r.Frames {
 		for c := range fr.Recompiles {
 			rc := c.Recompile
@@ -501,8 +502,11 @@ func ListRecompiles(r *explain.Report) {
 				}
 			}
 			if !ok {
-				rc.Fix = recompileFix(rc, known)
-				rc.Fix.Text += ForeignGuard(rc)
+				rc.Fix = alike.of(rc, func() explain.Fix {
+					fix := recompileFix(rc, known)
+					fix.Text += ForeignGuard(&explain.Recompile{Compile: c, Failures: rc.Failures, Fix: fix})
+					return fix
+				})
 			}
 			r.Recompiles = append(r.Recompiles, rc)
 		}

@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"fmt"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -11,7 +10,7 @@ import (
 
 // This file compares the ranks of a distributed run. Ids diverge as soon as one
 // rank breaks, so functions and places are compared: breaks, graphs, recompiles,
-// outcomes and what the caches answered.
+// outcomes, what the caches answered, and what must be alike on all ranks: tensors and collectives.
 
 // CompareRanks fills in what is different about each rank, and which break or
 // recompile made the ranks part.
@@ -20,7 +19,6 @@ func CompareRanks(r *explain.Report) {
 		return
 	}
 	work, functions := rankWork(r)
-	usual := usualRank(r, func(rank int) string { return historyOf(work[rank].events) })
 	for _, fn := range functions {
 		ref := usualRank(r, func(rank int) string { return work[rank].functions[fn.key].signature() })
 		for _, rk := range r.Ranks {
@@ -34,11 +32,8 @@ func CompareRanks(r *explain.Report) {
 			}
 		}
 	}
-	for _, rk := range r.Ranks {
-		if s := parting(work[rk.Rank].events, work[usual].events, rk.Rank, usual); s != "" && rk.Rank != usual {
-			r.Divergence = append(r.Divergence, s)
-		}
-	}
+	r.Stragglers = stragglers(r)
+	r.RankGroups = rankGroups(r, work, functions)
 }
 
 // told is what ranks have in common or not. The key is the same wherever the program
@@ -55,13 +50,8 @@ type worked struct {
 type functionWork struct {
 	breaks                               []told
 	recompiles, outcomes, graphs, caches []string
-}
-
-// compileEvent is one compile as another rank can be compared with it.
-type compileEvent struct {
-	function told
-	breaks   []told
-	cause    string
+	inputs                               []explain.InputType // of all compiles, in their order
+	collectives, tensors                 []string
 }
 
 // rankFrame names a frame among all ranks and epochs.
@@ -111,7 +101,16 @@ func rankWork(r *explain.Report) (map[int]*worked, []told) {
 		w := of(c.ID.Rank, fn)
 		w.caches = append(w.caches, c.Cache+" "+c.Hit)
 	}
-	for rank, events := range eventsByRank(r, names) {
+	at := detailsOf(r)
+	for _, fr := range r.Frames { // by compile, as they come
+		fn := of(fr.ID.Rank, byID[rankFrame{fr.ID.Rank, fr.ID.Epoch, fr.ID.Frame}])
+		for _, c := range fr.Compiles {
+			d := at[rankCompile{rankFrame{c.ID.Rank, c.ID.Epoch, c.ID.Frame}, c.ID.Compile}]
+			fn.collectives = append(fn.collectives, d.collectives...)
+			fn.tensors = append(fn.tensors, d.tensors...)
+		}
+	}
+	for rank, events := range eventsByRank(r, names, at) {
 		if w := work[rank]; w != nil {
 			w.events = events
 		}
@@ -133,6 +132,7 @@ func (w *functionWork) add(fr *explain.Frame, names explain.Names) {
 	for _, c := range fr.Compiles {
 		w.breaks = append(w.breaks, breakWords(c, names)...)
 		w.outcomes = append(w.outcomes, string(c.Status))
+		w.inputs = append(w.inputs, c.InputTypes...)
 		if c.Graph != nil {
 			w.graphs = append(w.graphs, strconv.Itoa(len(c.Graph.Ops)))
 		}
@@ -164,10 +164,14 @@ func (w *functionWork) signature() string {
 	if w == nil {
 		return ""
 	}
-	return strings.Join(
-		[]string{listed(keys(w.breaks)), listed(w.recompiles), Tallied(w.outcomes), listed(w.graphs), Tallied(w.caches)},
-		"\x00",
-	)
+	h := newHistory()
+	for _, part := range [][]string{
+		keys(w.breaks), w.recompiles, {Tallied(w.outcomes)}, w.graphs, {Tallied(w.caches)}, w.collectives, w.tensors,
+	} {
+		h.list(part)
+	}
+	h.inputs(w.inputs)
+	return h.sum()
 }
 
 func listed(list []string) string { return strings.Join(list, "\n") }
@@ -239,6 +243,17 @@ func differences(function string, mine, theirs *functionWork, other int) []strin
 		(sameBreaks || Tallied(results(mine.caches)) != Tallied(results(theirs.caches))) {
 		say("caches: %s here, %s on rank %d", explain.OrNothing(a), explain.OrNothing(b), other)
 	}
+	if listed(mine.recompiles) == listed(theirs.recompiles) { // else there are other compiles
+		if s := otherInput(mine.inputs, theirs.inputs, other); s != "" {
+			say("%s", s)
+		}
+	}
+	if s := otherLine("collective", lines(mine.collectives), lines(theirs.collectives), other); s != "" {
+		say("%s", s)
+	} else if s := otherLine("scheduled node", lines(mine.tensors), lines(theirs.tensors), other); s != "" && sameBreaks &&
+		len(mine.tensors) > 0 && len(theirs.tensors) > 0 {
+		say("%s", s)
+	}
 	return out
 }
 
@@ -280,65 +295,4 @@ func Plain(list []string) []told {
 		out[i] = told{s, s}
 	}
 	return out
-}
-
-// eventsByRank lists each rank's compiles in the order in which they began.
-func eventsByRank(r *explain.Report, names explain.Names) map[int][]compileEvent {
-	byRank := map[int][]*explain.Compile{}
-	for _, fr := range r.Frames {
-		byRank[fr.ID.Rank] = append(byRank[fr.ID.Rank], fr.Compiles...)
-	}
-	out := map[int][]compileEvent{}
-	for rank, list := range byRank {
-		sort.SliceStable(list, func(i, j int) bool { return list[i].Start.Before(list[j].Start) })
-		for _, c := range list {
-			out[rank] = append(out[rank], compileEvent{functionPlace(c.Frame, names), breakWords(c, names), causeWords(c)})
-		}
-	}
-	return out
-}
-
-func historyOf(events []compileEvent) string {
-	var b strings.Builder
-	for _, e := range events {
-		fmt.Fprintf(&b, "%s\x00%s\x00%s\n", e.function.key, listed(keys(e.breaks)), e.cause)
-	}
-	return b.String()
-}
-
-// parting words where a rank's compiles first differ from another's; "" where
-// they never do.
-func parting(mine, theirs []compileEvent, rank, other int) string {
-	for i := range max(len(mine), len(theirs)) {
-		switch {
-		case i >= len(mine):
-			return fmt.Sprintf("rank %d compiles nothing more where rank %d compiles %s", rank, other, theirs[i].function.text)
-		case i >= len(theirs):
-			return fmt.Sprintf("rank %d compiles %s where rank %d compiles nothing more", rank, mine[i].what(), other)
-		}
-		a, b := mine[i], theirs[i]
-		here, there := Surplus(a.breaks, b.breaks), Surplus(b.breaks, a.breaks)
-		switch {
-		case a.function.key != b.function.key:
-			return fmt.Sprintf("rank %d compiles %s where rank %d compiles %s", rank, a.what(), other, b.what())
-		case here != "":
-			return fmt.Sprintf("rank %d breaks in %s where rank %d does not: %s", rank, a.function.text, other, here)
-		case there != "":
-			return fmt.Sprintf("rank %d does not break in %s where rank %d does: %s", rank, a.function.text, other, there)
-		case a.cause != b.cause:
-			return fmt.Sprintf(
-				"rank %d recompiles %s because %s, rank %d because %s", rank, a.function.text,
-				explain.OrNothing(a.cause), other, explain.OrNothing(b.cause),
-			)
-		}
-	}
-	return ""
-}
-
-// what names a compile with the reason for it, where it is a recompile.
-func (e compileEvent) what() string {
-	if e.cause == "" {
-		return e.function.text
-	}
-	return e.function.text + " again (" + e.cause + ")"
 }

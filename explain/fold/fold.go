@@ -58,6 +58,7 @@ type Fold struct {
 	autotuned []*explain.Autotuned
 	passes    []*explain.PassRun
 	caches    []explain.CacheEvent
+	schedules []explain.RankSchedule
 	symbols   []*explain.Symbol
 	symIndex  map[symbolKey]*explain.Symbol
 	side      []explain.SideNote
@@ -136,7 +137,9 @@ type compile struct {
 	began     int64   // of an exported model, by the clock of its log
 	phases    float64 // entire_frame_compile by chromium events
 	limit     bool
-	wantsGrad bool // the tensor that was described last requires gradients
+	wantsGrad bool   // the tensor that was described last requires gradients
+	tensor    string // of a rank: the type of that tensor
+	typedIn   int    // the attempt of tracing whose inputs are listed
 	guarded   bool
 	bwd       float64
 	kernels   map[string]*explain.Kernel
@@ -279,6 +282,8 @@ var handlers = map[string]handler{
 	"inductor_output_code":                             outputCode,
 	"triton_kernel_info":                               tritonInfo,
 	"graph_execution":                                  remark,
+	"inductor_collective_schedule":                     collectiveSchedule,
+	"inductor_runtime_and_tensor_meta":                 tensorMeta,
 	"compiled_autograd_compile_reasons":                autogradReasons,
 	"compile_worker_status":                            remark,
 	"inductor_provenance_tracking_node_mappings":       nodeMappings,
@@ -352,7 +357,6 @@ var runtimeWrappers = map[string]bool{
 
 // remarks are artifacts that are kept as a note with their text.
 var remarks = map[string]bool{
-	"inductor_collective_schedule": true, "inductor_runtime_and_tensor_meta": true, "graph_execution": true,
 	"compile_worker_sidecar_death": true, "native_dsl_compile": true, "inductor_autotune_at_compile_time_code": true,
 	"compiler_collective": true, "inductor_spmd_graph_mismatch": true, "aot_joint_graph_sync_decision_cross_ranks": true,
 	"inductor_overlap_cyclic_extra_deps": true, "inductor_fx_passes_overlap_bucketing": true,

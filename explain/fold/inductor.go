@@ -444,6 +444,7 @@ func describe(f *Fold, r *logs.Record) {
 	case "describe_tensor":
 		c.Tensors++
 		c.wantsGrad = string(r.Field("requires_grad")) == "true"
+		inputType(c, r)
 	case "describe_source": // of the tensor before
 		if c.wantsGrad && len(c.GradSources) < maxGradSources {
 			c.GradSources = appendNew(c.GradSources, f.intern(logs.JSONString(r.Field("source"))))
@@ -451,6 +452,7 @@ func describe(f *Fold, r *logs.Record) {
 		if len(c.Sources) < 64 {
 			c.Sources = appendNew(c.Sources, f.intern(logs.JSONString(r.Field("source"))))
 		}
+		inputSource(f, c, r)
 	case "describe_storage":
 		if n, ok := logs.JSONInt(r.Field("size")); ok {
 			c.InputBytes += n

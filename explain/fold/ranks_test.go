@@ -68,12 +68,12 @@ func TestRanksAreCompared(t *testing.T) {
 		{
 			"other graphs", 3, func(_ *explain.Report, step, _ *explain.Frame) { step.Compiles[0].Graph.Ops = []string{"add"} },
 			map[int]string{1: "step (train.py:10): graphs of [1] operators here, of [2] on rank 0"},
-			"",
+			"rank 1 captures another graph of step (train.py:10): no operator 2 here, mul on rank 0",
 		},
 		{
 			"caches answer otherwise", 3, func(r *explain.Report, _, _ *explain.Frame) { r.Caches[2].Hit = "hit" },
 			map[int]string{1: "step (train.py:10): caches: 1 x fx_graph hit here, 1 x fx_graph miss on rank 0"},
-			"",
+			"rank 1 finds in the caches for step (train.py:10): 1 x fx_graph hit; rank 0: 1 x fx_graph miss",
 		},
 		{
 			"a function that is missing", 3, func(r *explain.Report, _, helper *explain.Frame) {
@@ -99,7 +99,7 @@ func TestRanksAreCompared(t *testing.T) {
 		{
 			"another outcome", 3, func(_ *explain.Report, step, _ *explain.Frame) { step.Compiles[0].Status = explain.Skipped },
 			map[int]string{1: "step (train.py:10): 1 x skipped here, 1 x compiled on rank 0"},
-			"",
+			"rank 1 ends a compile of step (train.py:10) as skipped, rank 0 as compiled",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -121,5 +121,38 @@ func TestTwoRanksAreBothTold(t *testing.T) {
 	r := rankRun(2, func(r *explain.Report, _, _ *explain.Frame) { r.Caches[2].Hit = "hit" })
 	if len(r.Ranks[0].Diverged) != 1 || len(r.Ranks[1].Diverged) != 1 {
 		t.Errorf("differences: %q and %q", r.Ranks[0].Diverged, r.Ranks[1].Diverged)
+	}
+}
+
+// TestRanksThatAreBehind: in a run that goes on a rank may do yet what the others have done; what it did otherwise it did.
+func TestRanksThatAreBehind(t *testing.T) {
+	behind := func(live bool, change func(r *explain.Report, step, helper *explain.Frame)) explain.Parting {
+		r := rankRun(3, func(r *explain.Report, step, helper *explain.Frame) {
+			r.Live = live
+			change(r, step, helper)
+		})
+		return r.RankGroups[1].Parted
+	}
+	without := func(r *explain.Report, _, helper *explain.Frame) {
+		i := slices.Index(r.Frames, helper)
+		r.Frames = slices.Delete(r.Frames, i, i+1)
+		r.Caches = slices.Delete(r.Caches, 3, 4)
+	}
+	open := func(_ *explain.Report, _, helper *explain.Frame) { helper.Compiles[0].Graph = nil }
+	broken := func(_ *explain.Report, _, helper *explain.Frame) { addBreak(helper, 12) }
+	for _, c := range []struct {
+		live   bool
+		change func(r *explain.Report, step, helper *explain.Frame)
+		kind   explain.PartKind
+	}{
+		{true, without, explain.PartBehind},
+		{false, without, explain.PartFunction},
+		{true, open, explain.PartBehind},
+		{false, open, explain.PartGraph},
+		{true, broken, explain.PartBreak},
+	} {
+		if p := behind(c.live, c.change); p.Kind != c.kind {
+			t.Errorf("live %v: %s: %s, want %s", c.live, p.Kind, p.Text, c.kind)
+		}
 	}
 }

@@ -41,8 +41,9 @@ func copyReport(f *Fold) *explain.Report {
 	r := &explain.Report{
 		Title: f.title, Engine: f.engine, Start: f.start, End: f.end, Live: f.live, State: f.state,
 		ByKind: make(map[string]int64, len(f.byKind)), Passes: f.passes[:len(f.passes):len(f.passes)],
-		Caches: f.caches[:len(f.caches):len(f.caches)],
-		Side:   f.side[:len(f.side):len(f.side)], UnlistedGuards: max(f.guards-maxShapeGuards, 0), LeftOut: f.leftOut,
+		Caches:    f.caches[:len(f.caches):len(f.caches)],
+		Schedules: f.schedules[:len(f.schedules):len(f.schedules)],
+		Side:      f.side[:len(f.side):len(f.side)], UnlistedGuards: max(f.guards-maxShapeGuards, 0), LeftOut: f.leftOut,
 	}
 	for k, n := range f.byKind {
 		r.ByKind[k] = n

@@ -38,6 +38,8 @@ type jsonReport struct {
 	Caches     []jsonCache      `json:"caches"`
 	Symbols    []jsonSymbol     `json:"symbols"`
 	Ranks      []jsonRank       `json:"ranks"`
+	RankGroups []jsonRankGroup  `json:"rank_groups"` // of ranks that did the same, the largest first
+	Stragglers []jsonStraggler  `json:"stragglers"`
 	Divergence []string         `json:"divergence"` // where each rank first does otherwise than the usual one
 	Advice     []jsonAdvice     `json:"advice"`
 	Remarks    []jsonRemark     `json:"remarks"`
@@ -305,6 +307,27 @@ type jsonRank struct {
 	Diverged []string       `json:"diverged"`
 }
 
+type jsonRankGroup struct {
+	Ranks   []int    `json:"ranks"`
+	Usual   bool     `json:"usual"`
+	Kind    string   `json:"parted_by,omitempty"`
+	Parted  string   `json:"parted,omitempty"`
+	Differs []string `json:"differs"`
+}
+
+type jsonStraggler struct {
+	Rank    int             `json:"rank"`
+	Seconds float64         `json:"seconds"`
+	Usual   float64         `json:"usual_seconds"`
+	Phases  []jsonSlowPhase `json:"phases"`
+}
+
+type jsonSlowPhase struct {
+	Name    string  `json:"name"`
+	Seconds float64 `json:"seconds"`
+	Usual   float64 `json:"usual_seconds"`
+}
+
 type jsonAdvice struct {
 	Text string   `json:"text"`
 	Pos  logs.Pos `json:"pos"`
@@ -369,6 +392,14 @@ func toJSON(r *explain.Report) *jsonReport {
 	})
 	j.Ranks = list(r.Ranks, func(k *explain.Rank) jsonRank {
 		return jsonRank{k.Rank, k.Path, k.Totals, k.Caches, orEmpty(k.Diverged)}
+	})
+	j.RankGroups = list(r.RankGroups, func(g *explain.RankGroup) jsonRankGroup {
+		return jsonRankGroup{g.Ranks, g.Usual, string(g.Parted.Kind), g.Parted.Text, orEmpty(g.Differs)}
+	})
+	j.Stragglers = list(r.Stragglers, func(s explain.Straggler) jsonStraggler {
+		return jsonStraggler{s.Rank, s.Seconds, s.Usual, list(s.Phases, func(p explain.SlowPhase) jsonSlowPhase {
+			return jsonSlowPhase{p.Name, p.Seconds, p.Usual}
+		})}
 	})
 	j.Divergence, j.Numerics = orEmpty(r.Divergence), r.Numerics
 	j.Calls = callsJSON(&r.Calls)

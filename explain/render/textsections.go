@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"tcdbg/explain"
@@ -372,28 +373,73 @@ func (t *TextWriter) ranks(r *explain.Report) {
 		return
 	}
 	t.section(fmt.Sprintf("RANKS: %d", len(r.Ranks)))
-	for i, d := range r.Divergence {
-		if i == 5 {
-			t.line("  ... and %d more rank pairs differ", len(r.Divergence)-5)
+	if len(r.RankGroups) == 0 { // one rank
+		t.rankTotals("rank "+strconv.Itoa(r.Ranks[0].Rank), r.Ranks[:1])
+	}
+	byRank := map[int]*explain.Rank{}
+	for _, k := range r.Ranks {
+		byRank[k.Rank] = k
+	}
+	for i, g := range r.RankGroups {
+		if i == Rows {
+			t.more(len(r.RankGroups)-Rows, "group")
 			break
 		}
-		t.line("  first difference: %s", d)
-	}
-	for _, k := range r.Ranks {
-		n := &k.Totals
-		t.line(
-			"  rank %d: %s, %s, %s, %s, %s%s", k.Rank, explain.Count(n.Frames, "frame"),
-			explain.Count(n.Graphs, "graph"), explain.Count(n.Breaks, "break"),
-			explain.Count(n.Recompiles, "recompile"), seconds(n.CompileSeconds), cacheWords(k.Caches),
-		)
-		for i, d := range k.Diverged {
-			if i == 5 {
-				t.line("      ... and %d more", len(k.Diverged)-5)
+		ranks := make([]*explain.Rank, len(g.Ranks))
+		for j, n := range g.Ranks {
+			ranks[j] = byRank[n]
+		}
+		t.rankTotals(groupTitle(g), ranks)
+		if g.Parted.Text != "" {
+			t.line("      first difference (%s): %s", g.Parted.Kind, g.Parted.Text)
+		}
+		for j, d := range g.Differs {
+			if j == 5 {
+				t.line("      ... and %d more", len(g.Differs)-5)
 				break
 			}
-			t.line("      differs: %s", d)
+			if d != g.Parted.Text {
+				t.line("      differs: %s", d)
+			}
 		}
 	}
+	for i := range r.Stragglers {
+		if i == Rows {
+			t.more(len(r.Stragglers)-Rows, "straggler")
+			break
+		}
+		t.line("  straggler: rank %d %s", r.Stragglers[i].Rank, r.Stragglers[i].Text())
+	}
+}
+
+// groupTitle names the ranks of a group, with how many they are.
+func groupTitle(g *explain.RankGroup) string {
+	if len(g.Ranks) > 1 {
+		return fmt.Sprintf("%s (%d alike)", g.Title(), len(g.Ranks))
+	}
+	return g.Title()
+}
+
+// rankTotals is a line of the totals of ranks that did the same.
+func (t *TextWriter) rankTotals(title string, ranks []*explain.Rank) {
+	n := &ranks[0].Totals
+	low, high := n.CompileSeconds, n.CompileSeconds
+	for _, k := range ranks {
+		low, high = min(low, k.Totals.CompileSeconds), max(high, k.Totals.CompileSeconds)
+	}
+	took := seconds(low)
+	if s := seconds(high); s != took {
+		took += " to " + s
+	}
+	each := ""
+	if len(ranks) > 1 {
+		each = "each "
+	}
+	t.line(
+		"  %s: %s%s, %s, %s, %s, %s%s", title, each, explain.Count(n.Frames, "frame"),
+		explain.Count(n.Graphs, "graph"), explain.Count(n.Breaks, "break"),
+		explain.Count(n.Recompiles, "recompile"), took, cacheWords(ranks[0].Caches),
+	)
 }
 
 // cacheWords tells how often the caches of a rank hit, missed or were bypassed.

@@ -15,8 +15,10 @@ import (
 	"github.com/aymanbagabas/go-osc52/v2"
 	tea "github.com/charmbracelet/bubbletea"
 
+	"tcdbg/internal/app/habits"
 	"tcdbg/internal/app/jobs"
 	"tcdbg/logs"
+	"tcdbg/logs/printable"
 	"tcdbg/logs/regular"
 	"tcdbg/tui"
 	"tcdbg/tui/theme"
@@ -96,7 +98,16 @@ func (s *session) show(f *feed) error {
 	control := jobs.New(ctx, s.Stdin)
 	defer control.End()
 	go control.Watch(stop)
+	run := ""
+	if st := f.now(); st.run != nil && st.child == nil { // one that begins has not been left
+		run = st.run.Path
+	}
+	mine, problems := habits.Settings()
+	for _, p := range problems {
+		fmt.Fprintf(s.Stderr, "tcdbg: %s\n", printable.Clean(p))
+	}
 	m := tui.New(f, tui.Options{
+		Theme: mine.Theme, KeepTheme: habits.KeepTheme, Left: habits.Left(run), Hint: firstTime(),
 		Colour: theme.UseColour(os.Getenv), Mouse: true, Editor: editor(), Poll: pollEvery,
 		Suspend: control.Suspend, Away: control.Away,
 		Copy: func(text string) error {
@@ -106,6 +117,9 @@ func (s *session) show(f *feed) error {
 	})
 	err := tui.Start(ctx, m, tea.WithInput(s.Stdin), tea.WithOutput(s.Stdout), tea.WithoutSignalHandler())
 	st := f.close()
+	if st.run != nil {
+		habits.Leave(st.run.Path, tui.Left(m))
+	}
 	var sig jobs.Signalled
 	if errors.As(context.Cause(ctx), &sig) {
 		s.code = exitSignal + int(sig.Signal)
@@ -115,6 +129,12 @@ func (s *session) show(f *feed) error {
 		return failf(ExitEngine, "the terminal interface failed: %v", err)
 	}
 	return s.afterShow(f, st)
+}
+
+// firstTime says whether the screens are opened for the first time.
+func firstTime() bool {
+	runs, err := runsRoot()
+	return err == nil && habits.FirstTime(filepath.Dir(runs))
 }
 
 // afterShow takes the program's exit code and says where the run is kept.

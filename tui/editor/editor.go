@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -28,18 +29,31 @@ func Command(editor, path string, line int) (*exec.Cmd, error) {
 		return nil, err
 	}
 	at := strconv.Itoa(max(line, 1))
-	switch filepath.Base(args[0]) {
-	case "code", "codium", "cursor", "windsurf":
+	switch name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(args[0]), ".sh"), "64"); {
+	case slices.Contains(gotoEditors, name):
 		args = append(args, "--goto", path+":"+at)
-	case "subl", "zed", "hx", "helix":
+	case slices.Contains(colonEditors, name):
 		args = append(args, path+":"+at)
-	case "vim", "nvim", "gvim", "mvim", "rvim", "nano":
+	case slices.Contains(lineEditors, name):
+		args = append(args, "--line", at, path)
+	case slices.Contains(dashEditors, name):
 		args = append(args, "+"+at, "--", path)
 	default: // one that knows no -- would open a file of that name
 		args = append(args, "+"+at, path)
 	}
 	return exec.Command(args[0], args[1:]...), nil
 }
+
+// The editors that are told the line in another way than by +LINE, which emacs, vi, kak, micro and most
+// others know.
+var (
+	gotoEditors  = []string{"code", "code-insiders", "codium", "vscodium", "cursor", "windsurf", "positron"}
+	colonEditors = []string{"subl", "sublime_text", "zed", "zeditor", "hx", "helix"}
+	lineEditors  = []string{
+		"idea", "goland", "pycharm", "clion", "webstorm", "phpstorm", "rubymine", "rustrover", "dataspell", "studio", "kate", "mate",
+	}
+	dashEditors = []string{"vim", "nvim", "gvim", "mvim", "rvim", "nano"}
+)
 
 // editablePath is the path as an editor may have it: absolute and cleaned, so that it begins
 // with a slash and nothing else, and of a regular file that is there: what only an editor

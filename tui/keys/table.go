@@ -64,6 +64,10 @@ const (
 	TryAll
 	TrySwitch
 	Lower
+	SetMark
+	GoMark
+	Narrower
+	Wider
 	OpenScreen
 
 	Own Action = 1000
@@ -105,6 +109,10 @@ func rows() []Binding {
 		Bind(Search, "search", "Search", 5, "/"),
 		Bind(NextMatch, "next match", "Search", 0, "n"),
 		Bind(PrevMatch, "previous match", "Search", 0, "N"),
+		Bind(SetMark, "mark the row: m and a letter", "Navigation", 0, "m"),
+		Bind(GoMark, "go to a mark: ' and its letter", "Navigation", 0, "'"),
+		Bind(Narrower, "make the list narrower", "Screens", 0, "<"),
+		Bind(Wider, "make the list wider", "Screens", 0, ">"),
 		Bind(Filter, "filter rows", "Search", 6, "f"),
 		Bind(Palette, "command palette", "Search", 7, ":", "ctrl+p"),
 		Bind(Pause, "pause or continue", "The program", 3, " "),
@@ -124,6 +132,7 @@ func rows() []Binding {
 		Bind(View, "table, drawing, operators, code, stages", "Graph", 2, "v").on(Graph),
 		Bind(View, "source, Triton, operators, wrapper", "Kernels", 2, "v").on(Kernels),
 		Bind(Order, "sort: execution order, slowest, most bytes, by name", "Kernels", 4, "o").on(Kernels),
+		Bind(Order, "sort: largest group, slowest, by rank, by what parted them", "Ranks", 2, "o").on(Ranks),
 		Bind(Lower, "PyTorch's graph through our own Inductor, and back", "Graph, Fusion and Kernels", 3, "I").on(Graph, Fusion, Kernels),
 		Bind(PrevItem, "previous graph or kernel", "Graph and Kernels", 0, "[").on(Graph, Kernels),
 		Bind(NextItem, "next graph or kernel", "Graph and Kernels", 0, "]").on(Graph, Kernels),

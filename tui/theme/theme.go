@@ -76,16 +76,53 @@ type Theme struct {
 	before, after [allStyles]string
 }
 
-// New makes a theme. Without colour the attributes stay: bold still marks the
+// palettes are the colours of each theme, in the order of the constants above. terminal has the terminal's own,
+// which follow its theme; the others are of the 256 that terminals share: dark ones for a light ground, light ones for a
+// dark ground, bright ones, and ones that people with any colour vision tell apart (after Okabe and Ito).
+var palettes = []struct {
+	name    string
+	colours [colours]lipgloss.Color
+}{
+	{Terminal, [colours]lipgloss.Color{"", "1", "2", "3", "4", "5", "6"}},
+	{"light", [colours]lipgloss.Color{"", "124", "22", "94", "19", "90", "24"}},
+	{"dark", [colours]lipgloss.Color{"", "210", "114", "221", "111", "176", "80"}},
+	{HighContrast, [colours]lipgloss.Color{"", "9", "10", "11", "12", "13", "14"}},
+	{"colour-blind", [colours]lipgloss.Color{"", "166", "36", "220", "32", "175", "74"}},
+}
+
+// Names of themes that are named elsewhere.
+const (
+	Terminal     = "terminal"
+	HighContrast = "high-contrast"
+)
+
+// Names are the themes.
+func Names() []string {
+	var out []string
+	for _, p := range palettes {
+		out = append(out, p.name)
+	}
+	return out
+}
+
+// New makes the terminal's own theme. Without colour the attributes stay: bold still marks the
 // selected row.
-func New(colour bool) *Theme {
+func New(colour bool) *Theme { return Named(Terminal, colour) }
+
+// Named makes a theme by its name; one that there is not is the terminal's own. High contrast has no faint text.
+func Named(name string, colour bool) *Theme {
 	r := lipgloss.NewRenderer(io.Discard)
-	r.SetColorProfile(termenv.ANSI)
-	palette := [colours]lipgloss.Color{"", "1", "2", "3", "4", "5", "6"}
+	r.SetColorProfile(termenv.ANSI256)
+	palette := palettes[0].colours
+	for _, p := range palettes {
+		if p.name == name {
+			palette = p.colours
+		}
+	}
 	t := &Theme{}
 	for s := Style(1); s < allStyles; s++ {
 		st := r.NewStyle().
-			Bold(s&Bold != 0).Faint(s&Faint != 0).
+			Bold(s&Bold != 0).Faint(s&Faint != 0 && name != HighContrast).
 			Reverse(s&Reverse != 0).Underline(s&Underline != 0)
 		if c := s & 7; colour && c > 0 && c < colours {
 			st = st.Foreground(palette[c])

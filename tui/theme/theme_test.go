@@ -18,6 +18,30 @@ func TestStyles(t *testing.T) {
 	}
 }
 
+// Every theme tells the six states apart, and high contrast has no faint text.
+func TestThemes(t *testing.T) {
+	for _, name := range Names() {
+		th := Named(name, true)
+		seen := map[string]bool{}
+		for _, s := range []Style{Red, Green, Yellow, Blue, Magenta, Cyan} {
+			text := th.Render(s, "x")
+			if seen[text] || text == "x" {
+				t.Errorf("%s: %q is used twice, or is no colour", name, text)
+			}
+			seen[text] = true
+		}
+		if faint := th.Render(Faint, "x") != "x"; faint == (name == HighContrast) {
+			t.Errorf("%s: faint text: %v", name, faint)
+		}
+		if got := Named(name, false).Render(Green, "x"); got != "x" {
+			t.Errorf("%s without colour: %q", name, got)
+		}
+	}
+	if got, want := Named("no such", true).Render(Red, "x"), New(true).Render(Red, "x"); got != want {
+		t.Errorf("an unknown theme: %q, want %q", got, want)
+	}
+}
+
 // NO_COLOR counts for any value that is not empty.
 func TestUseColour(t *testing.T) {
 	for env, want := range map[string]bool{"": true, "1": false, "0": false, "false": false} {

@@ -1,0 +1,153 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+
+	"tcdbg/tui/keys"
+	"tcdbg/tui/theme"
+)
+
+// A search says which of how many matches it is at; up brings back what was searched for before.
+func TestSearchCountsAndRemembers(t *testing.T) {
+	d := newDriver(t, traceFeed(t, "testdata/bar.log"), Options{}, 100, 30)
+	d.script("keys 0 g /\ntype nothing of the kind\nkeys enter /\ntype graph\nkeys enter n")
+	if !strings.Contains(d.plain(), `"graph": 2 of `) {
+		t.Errorf("the second hit is not said to be one:\n%s", d.plain())
+	}
+	d.script("keys /\nkeys up\nexpect /graph\nkeys up\nexpect /nothing of the kind\nkeys down down\nrefute nothing of the kind\nkeys esc")
+	d = newDriver(t, richFeed(), Options{}, 100, 30)
+	d.script("keys 3 /\ntype model.go\nkeys enter\nexpect \"model.go\": ")
+	if !strings.Contains(d.plain(), " of ") {
+		t.Error(d.plain())
+	}
+}
+
+// The count is of all matches, wherever the cursor is.
+func TestHitCount(t *testing.T) {
+	third := func(i int) bool { return i%3 == 0 }
+	for at, want := range map[int]string{0: "1 of 4", 3: "2 of 4", 9: "4 of 4"} {
+		if got := hitCount(third, 10, at); got != want {
+			t.Errorf("at %d: %s, want %s", at, got, want)
+		}
+	}
+	if got := hitCount(third, maxCounted+1, 3); got != "row 4 of 1048577" {
+		t.Error(got)
+	}
+}
+
+// A mark comes back to its row from another screen.
+func TestMarks(t *testing.T) {
+	d := newDriver(t, richFeed(), Options{}, 100, 30)
+	d.script("keys 8 j")
+	want := d.m.current().selected().key()
+	d.script("keys m a\nexpect ' a comes back here\nkeys 3 ' a\nscreen Kernels")
+	if got := d.m.current().selected().key(); got != want {
+		t.Errorf("the mark leads to %q, not %q", got, want)
+	}
+	d.script("keys ' b\nexpect no mark b\nkeys m +\nexpect no mark: a mark is a letter or a digit\nkeys m esc 3\nscreen Breaks")
+}
+
+// The list is made wider and narrower, within limits.
+func TestWidthOfTheList(t *testing.T) {
+	d := newDriver(t, richFeed(), Options{}, 160, 40)
+	d.script("keys 3")
+	before := d.m.arrange().List.W
+	d.script("keys > >\nexpect of the width")
+	if after := d.m.arrange().List.W; after <= before {
+		t.Errorf("the list has %d columns, and had %d", after, before)
+	}
+	d.script(strings.Repeat("keys <\n", 30))
+	if f := d.m.arrange(); f.List.W < 160*leastShare-1 {
+		t.Errorf("the list has %d columns", f.List.W)
+	}
+}
+
+// What was left is there again: screen, row, filter, order, width, marks and searches.
+func TestScreensAreRestored(t *testing.T) {
+	d := newDriver(t, richFeed(), Options{}, 160, 40)
+	d.script("keys 3 f\ntype model\nkeys enter >\nkeys /\ntype model\nkeys enter\nkeys 8 o j m k")
+	left := Left(d.m)
+	row, order := d.m.current().selected().key(), d.m.current().order.name
+	again := newDriver(t, richFeed(), Options{Left: left}, 160, 40)
+	again.script("screen Kernels")
+	if p := again.m.current(); p.selected().key() != row || p.order.name != order {
+		t.Errorf("on row %q, ordered %q; left on %q, %q", p.selected().key(), p.order.name, row, order)
+	}
+	again.script("keys 3\nexpect filter \"model\"\nkeys ' k\nscreen Kernels\nkeys /\nkeys up\nexpect /model\nkeys esc")
+	if got, want := again.m.pane(keys.Breaks).chosen, d.m.pane(keys.Breaks).chosen; got != want || got == 0 {
+		t.Errorf("the list has %v of the width, and had %v", got, want)
+	}
+	for _, bad := range []string{"{", `{"screen":"No Such","panes":{"Breaks":{"mode":99,"share":7,"row":"x","order":"y"}},` +
+		`"marks":{"\u001b":{}}}`} {
+		newDriver(t, richFeed(), Options{Left: []byte(bad)}, 80, 24).script("screen Overview\nkeys 3\nscreen Breaks")
+	}
+}
+
+// The palette has the themes; the one that is chosen is kept.
+func TestThemeOfThePalette(t *testing.T) {
+	kept := ""
+	keep := func(name string) error {
+		kept = name
+		return nil
+	}
+	d := newDriver(t, richFeed(), Options{Colour: true, KeepTheme: keep}, 80, 24)
+	before := d.frame()
+	d.script("keys :\ntype theme high\nkeys enter\nexpect theme: high-contrast")
+	if kept != "high-contrast" {
+		t.Errorf("kept %q", kept)
+	}
+	if after := d.frame(); !strings.Contains(after, "\x1b[1;9") || strings.Contains(before, "\x1b[1;9") {
+		t.Errorf("the colours are the same: %q", after[:400])
+	}
+}
+
+// Rows of the Ranks screen are sorted below their heading.
+func TestRanksAreSorted(t *testing.T) {
+	d := newDriver(t, traceFeed(t, "testdata/job"), Options{}, 120, 40)
+	d.script("keys = o\nexpect order: slowest first")
+	p := d.m.current()
+	if _, head := p.at(0).(*headRow); !head {
+		t.Errorf("the first row is %T", p.at(0))
+	}
+	if r, ok := p.at(1).(*rankRow); !ok || r.ranks[0].Rank != 3 {
+		t.Errorf("the slowest row is %v", p.at(1))
+	}
+}
+
+// Who is here for the first time is told where to begin.
+func TestHintOfTheFirstTime(t *testing.T) {
+	for _, w := range []int{60, 80} {
+		newDriver(t, richFeed(), Options{Hint: true}, w, 24).script(
+			"expect first time here: ? shows the keys\nkeys j\nrefute first time here")
+	}
+}
+
+// Every screen fits every size: as many lines as the terminal has, each as wide, with rows that can be read and
+// clicked.
+func TestEveryScreenAtEverySize(t *testing.T) {
+	for _, trace := range []string{"", "../explain/testdata/traces/pytorch-2.15/ddp_train"} {
+		for _, size := range []struct{ w, h int }{{60, 15}, {80, 24}, {160, 50}, {250, 80}} {
+			feed := Feed(richFeed())
+			if trace != "" {
+				feed = traceFeed(t, trace)
+			}
+			d := newDriver(t, feed, Options{Mouse: true}, size.w, size.h)
+			for s := range d.m.screens {
+				d.send(keyMsg(title(keys.Screen(s)).Key))
+				for _, more := range []string{"", "keys j", "keys enter", "keys esc", "wheel down 5 8", "wheel up 5 8", "click 5 8"} {
+					d.script(more)
+					lines := strings.Split(d.plain(), "\n")
+					if len(lines) != size.h {
+						t.Fatalf("%s, %dx%d, %s: %d lines", title(d.m.at).Name, size.w, size.h, more, len(lines))
+					}
+					for i, l := range lines {
+						if n := theme.Width(l); n != size.w {
+							t.Fatalf("%s, %dx%d, %s: line %d has %d cells: %q", title(d.m.at).Name, size.w, size.h, more, i, n, l)
+						}
+					}
+				}
+			}
+		}
+	}
+}
