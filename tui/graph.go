@@ -62,9 +62,9 @@ func newGraph() screen {
 			modes: []string{"table", "drawing", "operators", "code", "stages"},
 			keys: []keys.Binding{
 				keys.Bind(around, "around the node, upstream, downstream, all", group, 0, "a"),
-				keys.Bind(fewerHops, "fewer hops around the node", group, 0, "<"),
-				keys.Bind(moreHops, "more hops around the node", group, 0, ">"),
-				keys.Bind(markNode, "mark a node; on a second one: the paths between them", group, 0, "m"),
+				keys.Bind(fewerHops, "fewer hops around the node", group, 0, "{"),
+				keys.Bind(moreHops, "more hops around the node", group, 0, "}"),
+				keys.Bind(markNode, "mark a node; on a second one: the paths between them", group, 0, "M"),
 				keys.Bind(heat, "heat by bytes, FLOPs, time, or none", group, 0, "o"),
 				keys.Bind(rightStage, "another stage at the right", group, 0, "d"),
 				keys.Bind(leftStage, "another stage at the left", group, 0, "D"),

@@ -30,11 +30,11 @@ func TestGraphOfARealModel(t *testing.T) {
 		expect around x_4, 2 hops
 		keys a
 		expect upstream of x_4, 2 hops
-		keys > a
+		keys } a
 		expect downstream of x_4, 3 hops
-		keys a m
+		keys a M
 		expect marked x_4
-		keys j m
+		keys j M
 		expect paths between x_4 and x_5
 		keys d
 		expect captured │ post-grad

@@ -277,7 +277,7 @@ func (v *View) NextHeat(g *Graph) {
 func (v *View) Says(g *Graph) string {
 	if v.around == Whole || g.Find(v.node) < 0 {
 		if v.mark != "" {
-			return "marked " + v.mark + ": m on another node shows the paths between"
+			return "marked " + v.mark + ": M on another node shows the paths between"
 		}
 		return ""
 	}
