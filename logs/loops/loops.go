@@ -11,7 +11,11 @@ import "strings"
 type Program struct {
 	Nodes   map[string]*Node
 	Buffers map[string]*Buffer
+	writers map[string]string
 }
+
+// Writer is the node that writes a buffer, "" where none is known.
+func (p *Program) Writer(buffer string) string { return p.writers[buffer] }
 
 // Node is one node of the scheduler.
 type Node struct {
@@ -53,7 +57,7 @@ const maxNodes = 1 << 16
 
 // Parse reads the text of a schedule, nil where it holds no node.
 func Parse(text string) *Program {
-	p := &parser{program: Program{Nodes: map[string]*Node{}, Buffers: map[string]*Buffer{}}}
+	p := &parser{program: Program{Nodes: map[string]*Node{}, Buffers: map[string]*Buffer{}, writers: map[string]string{}}}
 	p.read(text)
 	if len(p.program.Nodes) == 0 {
 		return nil

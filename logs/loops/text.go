@@ -81,7 +81,12 @@ func (p *parser) field(field, value string) {
 		p.open(value, p.buffer.users)
 	case node == nil || name != node.Name:
 	case what == "writes":
-		p.open(value, func(s string) { node.accesses(s, true) })
+		p.open(value, func(s string) {
+			node.accesses(s, true)
+			for i := range node.Accesses {
+				p.program.writers[node.Accesses[i].Buffer] = node.Name
+			}
+		})
 	case what == "unmet_dependencies", what == "met_dependencies":
 		p.open(value, func(s string) { node.accesses(s, false) })
 	case what == "sizes":
