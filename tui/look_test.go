@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"tcdbg/explain"
+	"tcdbg/explain/fusion"
 	"tcdbg/logs"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/layout"
+	"tcdbg/tui/schedule"
 	"tcdbg/tui/theme"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -380,15 +382,17 @@ func TestGuardDemands(t *testing.T) {
 // A scheduler that tried no pair, and a part of a function that goes on after a
 // break, are named in words.
 func TestWordsOfStrangeRuns(t *testing.T) {
-	rows := fusionSteps(&explain.Fusion{Before: 1, After: 1})
-	if h, ok := rows[0].(*headRow); len(rows) != 1 || !ok || h.text != "1 kernel: no fusion candidates" {
+	rows := fusionSteps(fusion.Of(&explain.Fusion{Before: 1, After: 1}))
+	if h, ok := rows[0].(*groupHead); len(rows) != 1 || !ok || h.text != "1 kernel: no fusion candidates" {
 		t.Errorf("%+v", rows)
 	}
 	id := explain.ID{Rank: -1, CompileID: logs.CompileID{Frame: 1}}
 	fr := &explain.Frame{ID: id, Name: "torch_dynamo_resume_in_step_at_9"}
 	fr.Compiles = []*explain.Compile{{ID: id, Frame: fr}}
 	r := &explain.Report{Frames: []*explain.Frame{fr}, Fusions: []*explain.Fusion{{ID: id, After: 1}}}
-	if h := newFusion().rows(&input{report: r})[0].(*headRow); h.text != "[1/0] step from line 9 on" {
+	in := &input{report: r, facts: &facts{}}
+	in.facts.collect(in)
+	if h := newFusion().rows(in)[0].(*groupHead); h.text != "[1/0] step from line 9 on" {
 		t.Error(h.text)
 	}
 	broke := &rootFrame{frame: &explain.Frame{Status: explain.Empty, Compiles: []*explain.Compile{{Breaks: []*explain.Break{{}}}}}}
@@ -431,15 +435,15 @@ func TestFusionOrder(t *testing.T) {
 // again when it comes back.
 func TestSchedulesOfLeftRows(t *testing.T) {
 	f := richFeed()
-	var made stateMaker
+	var made schedule.Maker
 	fu := f.report.Fusions[0]
-	left := made.job(f, fu, 1)
-	made.row.Add(1)
-	stays := made.job(f, fu, 2)
+	left := made.Job(func() ([]Kernel, error) { return f.Schedule(fu, 1) })
+	made.Left()
+	stays := made.Job(func() ([]Kernel, error) { return f.Schedule(fu, 2) })
 	if _, ok := left(); ok {
 		t.Error("a schedule was made for a row that was left")
 	}
-	if s, ok := stays(); !ok || len(s.kernels) != 4 {
+	if s, ok := stays(); !ok || len(s.Kernels) != 4 {
 		t.Errorf("the row that is looked at got %+v", s)
 	}
 	d := newDriver(t, f, Options{}, 120, 40)
@@ -449,7 +453,7 @@ func TestSchedulesOfLeftRows(t *testing.T) {
 	if _, ok := fusion.scheduleAt(sc, fu, 0); ok || have == 0 {
 		t.Fatalf("%d schedules were kept, and one that nobody looked at is there: %v", have, ok)
 	}
-	fusion.maker.row.Add(1)
+	fusion.maker.Left()
 	d.run(sc.texts.begin())
 	if len(fusion.states.have) != have || len(sc.texts.want) > 0 {
 		t.Error("a stale schedule was kept")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tcdbg/explain"
+	"tcdbg/explain/fusion"
 	"tcdbg/logs"
 	"tcdbg/tui/theme"
 )
@@ -29,6 +30,7 @@ type facts struct {
 	names   explain.Names
 	counts  counts
 	idWidth int // of the longest compile id
+	fusions map[*explain.Fusion]*fusion.View
 	// running is the innermost phase that has not ended, nil for none.
 	running *explain.Phase
 	since   time.Time // the start of the outermost one
@@ -46,8 +48,10 @@ type counts struct {
 	kernelNanos            float64 // of all calls of kernels, 0: not timed
 	backwardNanos          float64 // of these, in graphs of backward passes
 	fused, refused         int
-	saved                  int64
-	running                bool // a phase has not ended
+	uncounted              int   // fusions of which it is not known what they saved
+	saved                  int64 // by the others
+	apart                  int   // pairs of kernels that were not fused and move a buffer twice
+	running                bool  // a phase has not ended
 }
 
 // rootFrame is a compiled function with all its resume points.
@@ -66,6 +70,7 @@ type rootFrame struct {
 // collect makes the indexes.
 func (f *facts) collect(in *input) {
 	f.counts.collect(in.report)
+	f.collectFusions(in.report)
 	f.idWidth = idColumn(in.report)
 	for _, p := range in.report.Phases {
 		if !p.Open {
@@ -92,6 +97,23 @@ func (f *facts) collect(in *input) {
 		}
 	}
 	markTwins(f.roots)
+}
+
+// collectFusions explains the decisions of the scheduler.
+func (f *facts) collectFusions(r *explain.Report) {
+	f.fusions = map[*explain.Fusion]*fusion.View{}
+	c := &f.counts
+	for _, fu := range r.Fusions {
+		v := fusion.Of(fu)
+		f.fusions[fu] = v
+		c.fused, c.refused, c.uncounted, c.saved = c.fused+v.Fused, c.refused+v.Refused, c.uncounted+v.Unknown, c.saved+v.Saved
+		for i := range v.Losses {
+			if v.Losses[i].Bytes <= 0 {
+				break
+			}
+			c.apart++
+		}
+	}
 }
 
 // markTwins marks the functions of one name: a table without their files has to tell
@@ -133,16 +155,6 @@ func (c *counts) collect(r *explain.Report) {
 	}
 	c.running = slices.ContainsFunc(r.Phases, func(p *explain.Phase) bool { return p.Open })
 	c.kernelNanos, c.backwardNanos = r.KernelNanos(), r.BackwardNanos()
-	for _, f := range r.Fusions {
-		for i := range f.Steps {
-			if s := &f.Steps[i]; s.Fused {
-				c.fused++
-				c.saved += s.Score
-			} else {
-				c.refused++
-			}
-		}
-	}
 	c.collectCompiles(r)
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"tcdbg/explain"
 	"tcdbg/logs"
 	"tcdbg/logs/loops"
 )
@@ -179,30 +180,47 @@ func same(x, y []access) bool {
 	return true
 }
 
-// ways tell how the accesses address a buffer.
+// ways tell how the accesses address a buffer, equal ones of several nodes once.
 func ways(as []access) []string {
 	var out []string
+	nodes := map[string][]string{}
 	for i := range as {
-		a := &as[i]
-		verb := "read"
-		if a.Write {
-			verb = "written"
+		w := as[i].way()
+		if nodes[w] == nil {
+			out = append(out, w)
 		}
-		at := " at " + a.Index + " over " + over(a.Access)
-		if a.Whole {
-			at = ", any part of it,"
+		if !slices.Contains(nodes[w], as[i].node) {
+			nodes[w] = append(nodes[w], as[i].node)
 		}
-		if a.Mode != "" {
-			verb += " by " + a.Mode
-		}
-		w := verb + at + " by " + a.node
-		if len(out) == maxForms {
-			out = append(out, fmt.Sprintf("and in %d more ways", len(as)-i))
-			break
-		}
-		out = append(out, w)
+	}
+	for i, w := range out {
+		out[i] = w + " by " + some(nodes[w])
+	}
+	if n := len(out) - maxForms; n > 0 {
+		out = append(out[:maxForms], fmt.Sprintf("and in %d more ways", n))
 	}
 	return out
+}
+
+func some(names []string) string {
+	if len(names) > maxForms {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxForms], ", "), len(names)-maxForms)
+	}
+	return strings.Join(names, ", ")
+}
+
+func (a *access) way() string {
+	verb := "read"
+	if a.Write {
+		verb = "written"
+	}
+	if a.Mode != "" {
+		verb += " by " + a.Mode
+	}
+	if a.Whole {
+		return verb + ", any part of it,"
+	}
+	return verb + " at " + a.Index + " over " + over(a.Access)
 }
 
 // over is the loops of an access: [c0: 16, c1: 64].
@@ -273,6 +291,35 @@ func (v *View) Ranges(name string) []string {
 		if n := p.Nodes[m]; n != nil && n.Ranges != "" && !slices.Contains(out, n.Ranges) {
 			out = append(out, n.Ranges)
 		}
+	}
+	return out
+}
+
+// maxAccesses bounds what is told of one node.
+const maxAccesses = 24
+
+// Accesses tells what a node or group reads and writes, nil where that is not logged.
+func (v *View) Accesses(name string) []string {
+	as, ok := v.accesses(name)
+	if !ok {
+		return nil
+	}
+	var out []string
+	seen := map[string]bool{}
+	for i := range as {
+		a := &as[i]
+		said := a.Buffer + " " + a.way()
+		if a.bytes >= 0 {
+			said += ", " + explain.Bytes(a.bytes)
+		}
+		if seen[said] {
+			continue
+		}
+		seen[said] = true
+		if len(out) == maxAccesses {
+			return append(out, "and more")
+		}
+		out = append(out, said)
 	}
 	return out
 }

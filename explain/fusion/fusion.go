@@ -192,3 +192,57 @@ func members(name string) []string {
 
 // program is what the nodes read and write, nil where it was not logged.
 func (v *View) program() *loops.Program { return v.Fusion.Loops }
+
+// Cost is what a decision saved, or what the refusal costs.
+func (v *View) Cost(i int) string {
+	s, n := &v.Fusion.Steps[i], v.Bytes[i]
+	switch {
+	case v.Joined(i):
+		return "they share a kernel in the end, so that it costs nothing"
+	case n < 0:
+		return ""
+	case s.Fused && n > 0:
+		return "saves " + explain.Bytes(n) + " of memory traffic"
+	case s.Fused:
+		return ""
+	case n == 0:
+		return "no buffer in common: one kernel would save no memory traffic"
+	case s.Kind != "":
+		return "would save " + explain.Bytes(n) + " of memory traffic"
+	}
+	return "one kernel would save up to " + explain.Bytes(n) + " of memory traffic"
+}
+
+// Equal is the refusals of one reason in one round.
+type Equal struct {
+	First  int // step
+	Times  int
+	Reason string
+	Bytes  int64 // the most of one pair of kernels that stayed apart, -1: none is known
+}
+
+// Equal lists by step the refusals that it is one of, nil for a fusion.
+func (v *View) Equal() []*Equal {
+	type inRound struct {
+		round  int
+		reason string
+	}
+	out := make([]*Equal, len(v.Fusion.Steps))
+	of := map[inRound]*Equal{}
+	for i := range v.Fusion.Steps {
+		s := &v.Fusion.Steps[i]
+		if s.Fused {
+			continue
+		}
+		k := inRound{s.Round, Class(s.Reason)}
+		if of[k] == nil {
+			of[k] = &Equal{First: i, Reason: k.reason, Bytes: -1}
+		}
+		e := of[k]
+		out[i] = e
+		if e.Times++; !v.Joined(i) {
+			e.Bytes = max(e.Bytes, v.Bytes[i])
+		}
+	}
+	return out
+}
