@@ -78,7 +78,7 @@ func candidate(f *Fold, fu *explain.Fusion, line string) {
 		f.hold(heldName)
 	}
 	if len(fu.Origins[n].Nodes) == 0 && kind == "" {
-		fu.Origins[n] = f.origin(rest)
+		fu.Origins[n] = origin(f, rest)
 	}
 	op := ""
 	switch kind {
@@ -179,7 +179,7 @@ const maxOrigins = 64
 // origin reads what a node of the scheduler computes, "origins=OrderedSet([sum_1, relu])', 'stack_traces
 // = {', '  File "/w/a.py", line 7, in f', '    y = x.sum()', ...: the graph's nodes, and of each
 // stack the innermost line.
-func (f *Fold) origin(s string) explain.NodeOrigin {
+func origin(f *Fold, s string) explain.NodeOrigin {
 	var o explain.NodeOrigin
 	_, s, ok := strings.Cut(s, "'origins=")
 	if !ok {
