@@ -210,7 +210,7 @@ func TestFiltersByPlace(t *testing.T) {
 		"guards":  &guardRow{c: comp},
 		"kernel":  &kernelRow{k: &explain.Kernel{ID: id, Pos: []logs.Pos{pos}}},
 		"advice":  &adviceRow{a: &explain.Advice{Frame: fr, Pos: pos}},
-		"frame":   &frameRow{&rootFrame{frame: fr}},
+		"frame":   &frameRow{f: &rootFrame{frame: fr}},
 	}
 	for name, r := range rows {
 		for q, want := range map[string]bool{"r1": true, "R1": true, "r2": false, "model.py": true, "step": true, "other": false} {
@@ -286,7 +286,7 @@ func TestFailuresHaveFixes(t *testing.T) {
 // The filter knows ranks by the names that rows give them.
 func TestFilterByRank(t *testing.T) {
 	id := func(rank int) explain.ID { i := cid(0, 0); i.Rank = rank; return i }
-	frame := func(rank int) row { return &frameRow{&rootFrame{frame: &explain.Frame{ID: id(rank), Name: "f"}}} }
+	frame := func(rank int) row { return &frameRow{f: &rootFrame{frame: &explain.Frame{ID: id(rank), Name: "f"}}} }
 	broken := func(rank int) row {
 		b := &explain.Break{Compile: &explain.Compile{ID: id(rank)}}
 		return &breakRow{g: &explain.BreakGroup{Lead: b, Breaks: []*explain.Break{b}}}

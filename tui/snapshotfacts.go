@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -63,8 +64,12 @@ type rootFrame struct {
 	seconds float64
 	run     int64 // nanoseconds that all calls took, in all parts
 	graphs  int
-	again   int  // compiles after the first of each part
-	twin    bool // another function has its name
+	calls   int64 // -1: unknown
+	epoch   int   // the last that it is of
+	epochs  int   // further ones that it stands for
+	running bool  // one of those is being compiled
+	again   int   // compiles after the first of each part
+	twin    bool  // another function has its name
 }
 
 // collect makes the indexes.
@@ -96,8 +101,56 @@ func (f *facts) collect(in *input) {
 			f.root = commonDir(f.root, fr.Pos.File)
 		}
 	}
+	f.roots = byCost(acrossEpochs(f.roots))
 	markTwins(f.roots)
 }
+
+// acrossEpochs makes one row of a function that is compiled again in later epochs, with the sums of
+// all of them; how it splits is that of the first.
+func acrossEpochs(roots []*rootFrame) []*rootFrame {
+	type function struct {
+		rank, line int
+		name, file string
+	}
+	of := map[function]*rootFrame{}
+	var out []*rootFrame
+	for _, r := range roots {
+		f := r.frame
+		k := function{f.ID.Rank, f.Pos.Line, f.Title(), f.Pos.File}
+		first := of[k]
+		if first == nil || k.name == "" || k.line == 0 || first.epoch == f.ID.Epoch {
+			of[k], r.epoch = r, f.ID.Epoch
+			out = append(out, r)
+			continue
+		}
+		first.epoch = f.ID.Epoch
+		first.epochs++
+		first.ops, first.graphs, first.again = first.ops+r.ops, first.graphs+r.graphs, first.again+r.again
+		first.seconds, first.run = first.seconds+r.seconds, first.run+r.run
+		if first.calls = sumKnown(first.calls, r.calls); r.frame.Status == explain.Compiling {
+			first.running = true
+		}
+		first.eager = sumKnown(first.eager, r.eager)
+	}
+	return out
+}
+
+// sumKnown adds counts of which -1 is not known.
+func sumKnown(a, b int64) int64 {
+	if a < 0 || b < 0 {
+		return -1
+	}
+	return a + b
+}
+
+// byCost sorts functions by what compiling and running them took, the costliest first.
+func byCost(roots []*rootFrame) []*rootFrame {
+	slices.SortStableFunc(roots, func(a, b *rootFrame) int { return cmp.Compare(b.cost(), a.cost()) })
+	return roots
+}
+
+// cost is the seconds that a function took, compiling and running.
+func (r *rootFrame) cost() float64 { return r.seconds + float64(r.run)/1e9 }
 
 // collectFusions explains the decisions of the scheduler.
 func (f *facts) collectFusions(r *explain.Report) {
@@ -239,7 +292,7 @@ func newRoot(fr *explain.Frame) *rootFrame {
 	n := fr.Whole()
 	root := &rootFrame{
 		frame: fr, parts: fr.Parts(), run: n.RunNanos, eager: n.EagerOps, again: n.Recompiles, seconds: n.Seconds,
-		graphs: n.Graphs, ops: n.CompiledOps,
+		graphs: n.Graphs, ops: n.CompiledOps, calls: fr.Calls,
 	}
 	return root
 }

@@ -145,6 +145,7 @@ func rows() []Binding {
 		Bind(HideSame, "hide steps that change nothing", "Fusion", 4, "u").on(Fusion),
 		Bind(Fold, "fold or unfold", "Trees", 2, "z").on(Guards, Breaks, Graph),
 		Bind(FoldAll, "fold or unfold everything", "Trees", 0, "Z").on(Guards, Breaks, Graph),
+		Bind(Fold, "list what does not fit, or fold it", "Overview", 0, "z").on(Overview),
 		Bind(Fold, "fold or unfold equal refusals", "Fusion", 0, "z").on(Fusion),
 		Bind(DiffEntries, "diff against the previous entry", "Guards", 3, "d").on(Guards),
 		Bind(DiffRuns, "diff against the same kernel of the previous run", "Kernels", 3, "d").on(Kernels),
