@@ -30,7 +30,7 @@ func (t *TextWriter) fusion(r *explain.Report) {
 		v := fusion.Of(f)
 		t.line(
 			"  [%s] %s, %d after fusion: %s, %s", idText(f.ID), explain.Count(f.Before, "node"), f.After,
-			explain.Count(v.Fused, "fusion")+savedText(v), explain.Count(v.Refused, "refusal"),
+			explain.Count(v.Fused, "fusion"), explain.Count(v.Refused, "refusal")+savedText(v),
 		)
 		for j := range v.Reasons {
 			if j == fusionReasons {
@@ -54,10 +54,10 @@ func savedText(v *fusion.View) string {
 	case v.Fused == 0 || v.Unknown == v.Fused:
 		return ""
 	case v.Unknown > 0:
-		return " (" + explain.Bytes(v.Saved) + " of memory traffic saved by the " + explain.Count(v.Fused-v.Unknown, "fusion") +
-			" whose accesses are logged)"
+		return ", " + explain.Bytes(v.Saved) + " of memory traffic saved by the " + explain.Count(v.Fused-v.Unknown, "fusion") +
+			" whose accesses are logged"
 	}
-	return " (" + explain.Bytes(v.Saved) + " of memory traffic saved)"
+	return ", " + explain.Bytes(v.Saved) + " of memory traffic saved"
 }
 
 // losses are the pairs that cost most by not being fused.
