@@ -20,6 +20,7 @@ import (
 	"tcdbg/explain/numerics"
 
 	"tcdbg/logs"
+	"tcdbg/logs/loops"
 )
 
 // ID names one compile in a report. Ids start again after a reset, so the
@@ -469,6 +470,8 @@ type Fusion struct {
 	Schedule      []func() string // texts of the schedule log
 	Seq           int64           // of the record that opens it, 0: none
 	Ops           []string        // of op0, op1, ...: the operator; nil: not recorded
+	Origins       []NodeOrigin    // of op0, op1, ...: what they compute, of PyTorch's; nil: not recorded
+	Loops         *loops.Program  // what the nodes read and write, of PyTorch's; nil: not recorded
 	// Start is what the scheduler began with, from which the kernels after any
 	// step can be generated; nil: not recorded.
 	Start func() (logs.Schedule, bool)
@@ -476,6 +479,12 @@ type Fusion struct {
 	Round   int
 	Refused map[string]int
 	Scores  map[string]int64
+}
+
+// NodeOrigin is what a scheduler node computes.
+type NodeOrigin struct {
+	Nodes []string   // of the post-grad graph
+	Pos   []logs.Pos // lines of the program; nil: not recorded with the node
 }
 
 // Label is a scheduler node's operators: op0_op1 is linear·relu. A name whose operators

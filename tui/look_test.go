@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"tcdbg/explain"
+	"tcdbg/explain/fusion"
 	"tcdbg/logs"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/layout"
+	"tcdbg/tui/schedule"
 	"tcdbg/tui/theme"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -208,7 +210,7 @@ func TestFiltersByPlace(t *testing.T) {
 		"guards":  &guardRow{c: comp},
 		"kernel":  &kernelRow{k: &explain.Kernel{ID: id, Pos: []logs.Pos{pos}}},
 		"advice":  &adviceRow{a: &explain.Advice{Frame: fr, Pos: pos}},
-		"frame":   &frameRow{&rootFrame{frame: fr}},
+		"frame":   &frameRow{f: &rootFrame{frame: fr}},
 	}
 	for name, r := range rows {
 		for q, want := range map[string]bool{"r1": true, "R1": true, "r2": false, "model.py": true, "step": true, "other": false} {
@@ -284,7 +286,7 @@ func TestFailuresHaveFixes(t *testing.T) {
 // The filter knows ranks by the names that rows give them.
 func TestFilterByRank(t *testing.T) {
 	id := func(rank int) explain.ID { i := cid(0, 0); i.Rank = rank; return i }
-	frame := func(rank int) row { return &frameRow{&rootFrame{frame: &explain.Frame{ID: id(rank), Name: "f"}}} }
+	frame := func(rank int) row { return &frameRow{f: &rootFrame{frame: &explain.Frame{ID: id(rank), Name: "f"}}} }
 	broken := func(rank int) row {
 		b := &explain.Break{Compile: &explain.Compile{ID: id(rank)}}
 		return &breakRow{g: &explain.BreakGroup{Lead: b, Breaks: []*explain.Break{b}}}
@@ -380,15 +382,17 @@ func TestGuardDemands(t *testing.T) {
 // A scheduler that tried no pair, and a part of a function that goes on after a
 // break, are named in words.
 func TestWordsOfStrangeRuns(t *testing.T) {
-	rows := fusionSteps(&explain.Fusion{Before: 1, After: 1})
-	if h, ok := rows[0].(*headRow); len(rows) != 1 || !ok || h.text != "1 kernel: no fusion candidates" {
+	rows := fusionSteps(fusion.Of(&explain.Fusion{Before: 1, After: 1}))
+	if h, ok := rows[0].(*groupHead); len(rows) != 1 || !ok || h.text != "1 kernel: no fusion candidates" {
 		t.Errorf("%+v", rows)
 	}
 	id := explain.ID{Rank: -1, CompileID: logs.CompileID{Frame: 1}}
 	fr := &explain.Frame{ID: id, Name: "torch_dynamo_resume_in_step_at_9"}
 	fr.Compiles = []*explain.Compile{{ID: id, Frame: fr}}
 	r := &explain.Report{Frames: []*explain.Frame{fr}, Fusions: []*explain.Fusion{{ID: id, After: 1}}}
-	if h := newFusion().rows(&input{report: r})[0].(*headRow); h.text != "[1/0] step from line 9 on" {
+	in := &input{report: r, facts: &facts{}}
+	in.facts.collect(in)
+	if h := newFusion().rows(in)[0].(*groupHead); h.text != "[1/0] step from line 9 on" {
 		t.Error(h.text)
 	}
 	broke := &rootFrame{frame: &explain.Frame{Status: explain.Empty, Compiles: []*explain.Compile{{Breaks: []*explain.Break{{}}}}}}
@@ -431,15 +435,15 @@ func TestFusionOrder(t *testing.T) {
 // again when it comes back.
 func TestSchedulesOfLeftRows(t *testing.T) {
 	f := richFeed()
-	var made stateMaker
+	var made schedule.Maker
 	fu := f.report.Fusions[0]
-	left := made.job(f, fu, 1)
-	made.row.Add(1)
-	stays := made.job(f, fu, 2)
+	left := made.Job(func() ([]Kernel, error) { return f.Schedule(fu, 1) })
+	made.Left()
+	stays := made.Job(func() ([]Kernel, error) { return f.Schedule(fu, 2) })
 	if _, ok := left(); ok {
 		t.Error("a schedule was made for a row that was left")
 	}
-	if s, ok := stays(); !ok || len(s.kernels) != 4 {
+	if s, ok := stays(); !ok || len(s.Kernels) != 4 {
 		t.Errorf("the row that is looked at got %+v", s)
 	}
 	d := newDriver(t, f, Options{}, 120, 40)
@@ -449,7 +453,7 @@ func TestSchedulesOfLeftRows(t *testing.T) {
 	if _, ok := fusion.scheduleAt(sc, fu, 0); ok || have == 0 {
 		t.Fatalf("%d schedules were kept, and one that nobody looked at is there: %v", have, ok)
 	}
-	fusion.maker.row.Add(1)
+	fusion.maker.Left()
 	d.run(sc.texts.begin())
 	if len(fusion.states.have) != have || len(sc.texts.want) > 0 {
 		t.Error("a stale schedule was kept")

@@ -3,7 +3,10 @@ package tui
 import (
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
 
 	"tcdbg/explain"
 	"tcdbg/logs"
@@ -23,7 +26,7 @@ type overviewScreen struct {
 func newOverview() screen {
 	return &overviewScreen{pane{
 		title:     keys.Title{Name: "Overview", Short: "Over", Key: "1", Asks: "How good is this run, and what do I do first?"},
-		leadLines: 2,
+		leadLines: 2, view: view{folds: map[string]bool{"": true}}, // some rows are folded from the start
 	}}
 }
 
@@ -50,6 +53,15 @@ func (*overviewScreen) enter(r row) (keys.Screen, bool) {
 		return keys.Logs, true
 	}
 	return keys.Source, true
+}
+
+// act opens and folds what does not fit.
+func (scr *overviewScreen) act(_ *scene, a keys.Action) (tea.Cmd, bool) {
+	if a != keys.Fold && a != keys.FoldAll {
+		return nil, false
+	}
+	toggle(scr.folds, moreGroup)
+	return scr.refilter(), true
 }
 
 // overviewLead is the share of operators that run compiled.
@@ -204,9 +216,10 @@ func (scr *overviewScreen) rows(in *input) []row {
 		rows = append(rows, more...)
 	}
 	raised, eager := in.report.Raised()
-	n := min(firstAdvice, len(in.report.Advice))
-	first := firstRows(in, n)
-	above, tight := scr.roomAbove(in, first, n)
+	causes := alike(in.report.Advice)
+	n := min(firstAdvice, len(causes))
+	first := firstRows(in, causes, n)
+	above, tight := scr.roomAbove(in, first, causes, n)
 	failed, told := failedFirst(in, raised, eager, above)
 	if len(failed) == 0 { // none is the program's, and the breaks that tell why are in the advice; or there is no room
 		section(first)
@@ -218,8 +231,8 @@ func (scr *overviewScreen) rows(in *input) []row {
 		rows, first = append(rows, first...), nil
 	}
 	section(first)
-	section(frameRows(in))
-	section(adviceRows(in, "MORE ADVICE", n, len(in.report.Advice)))
+	section(frameRows(in, scr.roomFor(in, rows)))
+	section(adviceRows(in, "MORE ADVICE", causes, n, len(causes)))
 	section(failureRows(in, "MORE FAILURES", raised[told:], 0, ""))
 	section(damageRows(in))
 	return rows
@@ -231,14 +244,14 @@ const shortestFix = 2
 // roomAbove is how many rows may come before those of what to do first, of which the
 // first entry is to be in view with its fix. A terminal that is too low for both is
 // tight: it shows the first lines of the fix, without a blank line before the heading.
-func (scr *overviewScreen) roomAbove(in *input, first []row, advice int) (above int, tight bool) {
+func (scr *overviewScreen) roomAbove(in *input, first []row, causes []sameAdvice, advice int) (above int, tight bool) {
 	if in.height == 0 || len(first) == 0 {
 		return maxRoom, false
 	}
 	room := layout.Arrange(in.width, in.height, layout.Ask{Lead: scr.leadLines, Rows: len(first)}).List.H
 	entry := len(first)
 	if advice > 0 {
-		entry = len(adviceRows(in, "FIRST", 0, 1))
+		entry = len(adviceRows(in, "FIRST", causes, 0, 1))
 	}
 	if above = room - entry - 1; above >= shortestFailure {
 		return above, false
@@ -293,11 +306,11 @@ func cutTexts(rows []row, n int) []row {
 }
 
 // firstRows are the n most urgent entries of the advice, or why there is none.
-func firstRows(in *input, n int) []row {
+func firstRows(in *input, causes []sameAdvice, n int) []row {
 	r := in.report
 	if n > 0 {
-		rows := adviceRows(in, "FIRST", 0, n)
-		if more := len(r.Advice) - n; more > 0 {
+		rows := adviceRows(in, "FIRST", causes, 0, n)
+		if more := len(causes) - n; more > 0 {
 			rows = append(rows, &headRow{text: fmt.Sprintf("    and %d more after the functions", more)})
 		}
 		return rows
@@ -308,32 +321,165 @@ func firstRows(in *input, n int) []row {
 	return []row{&headRow{text: "FIRST"}, &headRow{text: "  " + nothingFirst(r)}}
 }
 
+// sameAdvice is an entry of the advice, with those behind it that ask for the same change for the
+// same reason at other places.
+type sameAdvice struct {
+	lead int
+	more []int
+}
+
+// alike groups the entries of the advice, in their order.
+func alike(list []explain.Advice) []sameAdvice {
+	type same struct{ text, fix string }
+	at := map[same]int{}
+	var out []sameAdvice
+	for i := range list {
+		a := &list[i]
+		k := same{a.Text, a.Fix.Text}
+		if a.Frame != nil {
+			k.text = strings.ReplaceAll(a.Text, a.Frame.Title(), "")
+		}
+		j, known := at[k]
+		if !known || a.Fix.Text == "" || len(a.Fix.Lines) > 0 { // a diff is of its place
+			if at[k] = len(out); len(a.Fix.Lines) > 0 {
+				delete(at, k)
+			}
+			out = append(out, sameAdvice{lead: i})
+			continue
+		}
+		out[j].more = append(out[j].more, i)
+	}
+	return out
+}
+
 // adviceRows are the entries from and up to, with their fixes.
-func adviceRows(in *input, heading string, from, to int) []row {
+func adviceRows(in *input, heading string, causes []sameAdvice, from, to int) []row {
 	if from >= to {
 		return nil
 	}
 	rows := []row{&headRow{text: heading, right: "COST"}}
 	for i := from; i < to; i++ {
-		a := &in.report.Advice[i]
-		rows = append(rows, &adviceRow{i, a})
+		c := &causes[i]
+		a := &in.report.Advice[c.lead]
+		rows = append(rows, &adviceRow{i, a, ""})
 		if fix := a.Fix; fix.Text != "" || len(fix.Lines) > 0 {
 			rows = append(rows, textRows(in.width, "    "+fix.Label(), shortFix(fix), theme.Green)...)
+		}
+		if len(c.more) == 0 {
+			continue
+		}
+		files := map[string]bool{a.Pos.File: true}
+		for _, m := range c.more {
+			files[in.report.Advice[m].Pos.File] = true
+		}
+		text := "    the same at " + count(len(c.more), "more place")
+		if len(files) > 1 {
+			text += fmt.Sprintf(", in %d files", len(files))
+		}
+		rows = append(rows, &headRow{text: text + " (z lists them)"})
+		for _, m := range c.more {
+			rows = append(rows, &adviceRow{i, &in.report.Advice[m], moreGroup})
 		}
 	}
 	return rows
 }
 
-// frameRows is the table of functions.
-func frameRows(in *input) []row {
+// fewestFrames are in view at least, before others are folded.
+const fewestFrames = 4
+
+// roomFor is how many functions fit below some rows, of which folded ones take no room.
+func (scr *overviewScreen) roomFor(in *input, rows []row) int {
+	if in.height == 0 {
+		return maxRoom
+	}
+	room := layout.Arrange(in.width, in.height, layout.Ask{Lead: scr.leadLines, Rows: maxRoom}).List.H
+	above := 0
+	for _, r := range rows {
+		if f, ok := r.(folded); !ok || f.group() != moreGroup {
+			above++
+		}
+	}
+	return max(fewestFrames, room-above-3) // a blank line, the heading, and what follows
+}
+
+// frameRows is the table of functions, by cost: those that fit, then by file those that do not, and
+// what is not the program's own. Both of these are folded.
+func frameRows(in *input, room int) []row {
 	if len(in.facts.roots) == 0 {
 		return nil
 	}
-	rows := []row{&headRow{draws: frameHead}}
+	var own, others []*rootFrame
 	for _, f := range in.facts.roots {
-		rows = append(rows, &frameRow{f})
+		if framework(f.frame) {
+			others = append(others, f)
+		} else {
+			own = append(own, f)
+		}
+	}
+	if len(own) == 0 {
+		own, others = others, nil
+	}
+	rows := []row{&headRow{draws: frameHead}}
+	fits := len(own)
+	if len(own)+len(others) > room {
+		fits = min(len(own), room-1)
+	} else {
+		own, others = in.facts.roots, nil
+		fits = len(own)
+	}
+	for _, f := range own[:fits] {
+		rows = append(rows, &frameRow{f, ""})
+	}
+	rows = append(rows, restRows(own[fits:], "%s more", true)...)
+	return append(rows, restRows(others, "%s of torch or libraries", false)...)
+}
+
+// framework says whether a function is none that the program's author can change.
+func framework(f *explain.Frame) bool {
+	return library(f.Pos.File) && !strings.HasPrefix(f.Pos.File, "tcdbg/torch/")
+}
+
+// restRows are functions that do not fit, folded below a line with their sum, each file's after its own.
+func restRows(list []*rootFrame, what string, files bool) []row {
+	if len(list) == 0 {
+		return nil
+	}
+	rows := []row{&headRow{text: "    and " + fmt.Sprintf(what, strconv.Itoa(len(list))) + sumText(list) + " (z lists them)"}}
+	var order []string
+	of := map[string][]*rootFrame{}
+	for _, f := range list {
+		file := f.frame.Pos.File
+		if !files {
+			file = ""
+		}
+		if of[file] == nil {
+			order = append(order, file)
+		}
+		of[file] = append(of[file], f)
+	}
+	for _, file := range order {
+		if len(order) > 1 {
+			n := of[file]
+			text := "  " + filepath.Base(theme.Clean(file)) + "  " + count(len(n), "function") + sumText(n)
+			rows = append(rows, &groupHead{headRow{text: text}, moreGroup})
+		}
+		for _, f := range of[file] {
+			rows = append(rows, &frameRow{f, moreGroup})
+		}
 	}
 	return rows
+}
+
+// sumText is what compiling some functions took in all.
+func sumText(list []*rootFrame) string {
+	var s float64
+	for _, f := range list {
+		s += f.seconds
+	}
+	if s <= 0 {
+		return ""
+	}
+	return ", " + secondsOr(s) + " compiling"
 }
 
 // failureRows are failures that the program saw, with what removes them, then how many
@@ -418,7 +564,12 @@ func frameHead(sc *scene, w int) theme.Line {
 }
 
 // frameRow is a compiled function with its resume points.
-type frameRow struct{ f *rootFrame }
+type frameRow struct {
+	f  *rootFrame
+	of string // its group
+}
+
+func (r *frameRow) group() string { return r.of }
 
 func (r *frameRow) key() string    { return "frame " + r.f.frame.Name + idText(r.f.frame.ID) }
 func (r *frameRow) sel() Selection { return frameSel(r.f.frame) }
@@ -430,12 +581,15 @@ func (r *frameRow) matches(q string) bool {
 func (r *frameRow) draw(sc *scene, w int) theme.Line {
 	c, f := columnsFor(w), r.f
 	style := theme.Plain
-	if library(f.frame.Pos.File) && !strings.HasPrefix(f.frame.Pos.File, "tcdbg/torch/") {
+	if framework(f.frame) {
 		style = theme.Noise // a function of ours is compiled because the program asked for it
 	}
 	name := theme.Clean(f.frame.Title()) // a frame that just began is not named yet
 	if rank := f.frame.ID.Rank; rank >= 0 && len(sc.report.Ranks) > 1 {
 		name = fmt.Sprintf("r%d %s", rank, name) // ranks compile functions of one name
+	}
+	if f.epochs > 0 {
+		name = theme.Cut(name, c.name-10) + fmt.Sprintf(" %d epochs", f.epochs+1)
 	}
 	compile := secondsOr(f.seconds)
 	if c.place == 0 {
@@ -446,14 +600,14 @@ func (r *frameRow) draw(sc *scene, w int) theme.Line {
 		return append(l, cut(f, c.cut)...)
 	}
 	run := "-"
-	if f.frame.Calls > 0 && f.run > 0 {
-		run = nanos(f.run / f.frame.Calls)
+	if f.calls > 0 && f.run > 0 {
+		run = nanos(f.run / f.calls)
 	}
 	place := sc.placeIn(f.frame.Place(), c.place)
 	l := theme.Line{
 		{Text: theme.Fit(name, c.name) + " ", Style: style},
 		{Text: theme.Fit(place, c.place) + " ", Style: theme.Faint},
-		{Text: padded(-6, number(f.frame.Calls), -6, f.graphs, -4, f.ops, -5, number(f.eager), -8, compile, -8, run) + "  ", Style: style},
+		{Text: padded(-6, number(f.calls), -6, f.graphs, -4, f.ops, -5, number(f.eager), -8, compile, -8, run) + "  ", Style: style},
 	}
 	return append(l, cut(f, c.cut)...)
 }
@@ -465,7 +619,11 @@ func cut(f *rootFrame, w int) theme.Line {
 		return theme.Line{{Text: theme.GlyphSkipped, Style: theme.Faint}, {Text: "  " + string(statusWord(f)), Style: theme.Faint}}
 	}
 	marks := len(f.parts) + f.again
-	room := max(f.graphs, min(w-marks, max(8, w-marks-16)))
+	graphs := 0 // of the first epoch
+	for _, p := range f.parts {
+		graphs += len(p.Compiles)
+	}
+	room := max(min(f.graphs, graphs), min(w-marks, max(8, w-marks-16)))
 	total := 0
 	for _, p := range f.parts {
 		for _, c := range p.Compiles {
@@ -492,7 +650,7 @@ func cut(f *rootFrame, w int) theme.Line {
 			l = append(l, theme.Span{Text: strings.Repeat(theme.GlyphEager, 2), Style: theme.Eager})
 		}
 	}
-	if s := f.frame.Status; s == explain.Compiling {
+	if s := f.frame.Status; s == explain.Compiling || f.running {
 		l = append(l, theme.Span{Text: theme.GlyphRunning, Style: theme.Green})
 	} else if s != explain.Compiled && s != "" {
 		l = append(l, theme.Span{Text: "  " + string(s), Style: theme.Yellow})
@@ -525,9 +683,12 @@ func breaksAtOnce(fr *explain.Frame) bool {
 
 // adviceRow is one entry of "what to do first".
 type adviceRow struct {
-	i int
-	a *explain.Advice
+	i  int
+	a  *explain.Advice
+	of string // its group
 }
+
+func (r *adviceRow) group() string { return r.of }
 
 func (r *adviceRow) key() string {
 	return "advice " + r.a.Text + r.a.Pos.File + fmt.Sprint(r.a.Pos.Line)
@@ -573,6 +734,9 @@ func (r *adviceRow) draw(sc *scene, w int) theme.Line {
 	}
 	pw := min(theme.Width(place), room*3/5)
 	l := theme.Line{{Text: fmt.Sprintf("%d ", r.i+1), Style: theme.Faint}, glyph, {Text: " "}}
+	if r.of != "" {
+		l[0].Text = theme.Spaces(len(l[0].Text))
+	}
 	if pw > 0 {
 		l = append(l, theme.Span{Text: theme.CutLeft(place, pw) + "  "})
 	}

@@ -84,7 +84,7 @@ func (v view) visible(rows rowsOf) []int32 {
 	shown := make([]int32, 0, 64)
 	for i := range rows.Len() {
 		r := rows.At(i)
-		if f, ok := r.(folded); ok && v.filter == "" && f.group() != "" && v.folds[f.group()] {
+		if f, ok := r.(folded); ok && v.filter == "" && v.folded(f.group()) {
 			continue
 		}
 		if q, ok := r.(interface{ quiet() bool }); ok && v.hide && q.quiet() {
@@ -101,6 +101,14 @@ func (v view) visible(rows rowsOf) []int32 {
 		slices.SortStableFunc(shown, func(i, j int32) int { return by(rows.At(int(i)), rows.At(int(j))) })
 	}
 	return shown
+}
+
+// moreGroup is a group that is folded until somebody opens it.
+const moreGroup = "more"
+
+// folded says whether the rows of a group are hidden.
+func (v view) folded(group string) bool {
+	return group != "" && v.folds[group] != (group == moreGroup)
 }
 
 // The defaults of a screen.

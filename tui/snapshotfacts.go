@@ -1,12 +1,14 @@
 package tui
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"tcdbg/explain"
+	"tcdbg/explain/fusion"
 	"tcdbg/logs"
 	"tcdbg/tui/theme"
 )
@@ -29,6 +31,7 @@ type facts struct {
 	names   explain.Names
 	counts  counts
 	idWidth int // of the longest compile id
+	fusions map[*explain.Fusion]*fusion.View
 	// running is the innermost phase that has not ended, nil for none.
 	running *explain.Phase
 	since   time.Time // the start of the outermost one
@@ -46,8 +49,10 @@ type counts struct {
 	kernelNanos            float64 // of all calls of kernels, 0: not timed
 	backwardNanos          float64 // of these, in graphs of backward passes
 	fused, refused         int
-	saved                  int64
-	running                bool // a phase has not ended
+	uncounted              int   // fusions of which it is not known what they saved
+	saved                  int64 // by the others
+	apart                  int   // pairs of kernels that were not fused and move a buffer twice
+	running                bool  // a phase has not ended
 }
 
 // rootFrame is a compiled function with all its resume points.
@@ -59,13 +64,18 @@ type rootFrame struct {
 	seconds float64
 	run     int64 // nanoseconds that all calls took, in all parts
 	graphs  int
-	again   int  // compiles after the first of each part
-	twin    bool // another function has its name
+	calls   int64 // -1: unknown
+	epoch   int   // the last that it is of
+	epochs  int   // further ones that it stands for
+	running bool  // one of those is being compiled
+	again   int   // compiles after the first of each part
+	twin    bool  // another function has its name
 }
 
 // collect makes the indexes.
 func (f *facts) collect(in *input) {
 	f.counts.collect(in.report)
+	f.collectFusions(in.report)
 	f.idWidth = idColumn(in.report)
 	for _, p := range in.report.Phases {
 		if !p.Open {
@@ -91,7 +101,72 @@ func (f *facts) collect(in *input) {
 			f.root = commonDir(f.root, fr.Pos.File)
 		}
 	}
+	f.roots = byCost(acrossEpochs(f.roots))
 	markTwins(f.roots)
+}
+
+// acrossEpochs makes one row of a function that is compiled again in later epochs, with the sums of
+// all of them; how it splits is that of the first.
+func acrossEpochs(roots []*rootFrame) []*rootFrame {
+	type function struct {
+		rank, line int
+		name, file string
+	}
+	of := map[function]*rootFrame{}
+	var out []*rootFrame
+	for _, r := range roots {
+		f := r.frame
+		k := function{f.ID.Rank, f.Pos.Line, f.Title(), f.Pos.File}
+		first := of[k]
+		if first == nil || k.name == "" || k.line == 0 || first.epoch == f.ID.Epoch {
+			of[k], r.epoch = r, f.ID.Epoch
+			out = append(out, r)
+			continue
+		}
+		first.epoch = f.ID.Epoch
+		first.epochs++
+		first.ops, first.graphs, first.again = first.ops+r.ops, first.graphs+r.graphs, first.again+r.again
+		first.seconds, first.run = first.seconds+r.seconds, first.run+r.run
+		if first.calls = sumKnown(first.calls, r.calls); r.frame.Status == explain.Compiling {
+			first.running = true
+		}
+		first.eager = sumKnown(first.eager, r.eager)
+	}
+	return out
+}
+
+// sumKnown adds counts of which -1 is not known.
+func sumKnown(a, b int64) int64 {
+	if a < 0 || b < 0 {
+		return -1
+	}
+	return a + b
+}
+
+// byCost sorts functions by what compiling and running them took, the costliest first.
+func byCost(roots []*rootFrame) []*rootFrame {
+	slices.SortStableFunc(roots, func(a, b *rootFrame) int { return cmp.Compare(b.cost(), a.cost()) })
+	return roots
+}
+
+// cost is the seconds that a function took, compiling and running.
+func (r *rootFrame) cost() float64 { return r.seconds + float64(r.run)/1e9 }
+
+// collectFusions explains the decisions of the scheduler.
+func (f *facts) collectFusions(r *explain.Report) {
+	f.fusions = map[*explain.Fusion]*fusion.View{}
+	c := &f.counts
+	for _, fu := range r.Fusions {
+		v := fusion.Of(fu)
+		f.fusions[fu] = v
+		c.fused, c.refused, c.uncounted, c.saved = c.fused+v.Fused, c.refused+v.Refused, c.uncounted+v.Unknown, c.saved+v.Saved
+		for i := range v.Losses {
+			if v.Losses[i].Bytes <= 0 {
+				break
+			}
+			c.apart++
+		}
+	}
 }
 
 // markTwins marks the functions of one name: a table without their files has to tell
@@ -133,16 +208,6 @@ func (c *counts) collect(r *explain.Report) {
 	}
 	c.running = slices.ContainsFunc(r.Phases, func(p *explain.Phase) bool { return p.Open })
 	c.kernelNanos, c.backwardNanos = r.KernelNanos(), r.BackwardNanos()
-	for _, f := range r.Fusions {
-		for i := range f.Steps {
-			if s := &f.Steps[i]; s.Fused {
-				c.fused++
-				c.saved += s.Score
-			} else {
-				c.refused++
-			}
-		}
-	}
 	c.collectCompiles(r)
 }
 
@@ -227,7 +292,7 @@ func newRoot(fr *explain.Frame) *rootFrame {
 	n := fr.Whole()
 	root := &rootFrame{
 		frame: fr, parts: fr.Parts(), run: n.RunNanos, eager: n.EagerOps, again: n.Recompiles, seconds: n.Seconds,
-		graphs: n.Graphs, ops: n.CompiledOps,
+		graphs: n.Graphs, ops: n.CompiledOps, calls: fr.Calls,
 	}
 	return root
 }

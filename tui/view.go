@@ -371,7 +371,7 @@ func (sc *scene) footerWord(b keys.Binding) string {
 		keys.Lower:  "lower",
 		keys.Editor: "edit", keys.Palette: "commands", keys.View: "view", keys.Order: "sort", keys.Filter: "filter", keys.Fold: "fold",
 		keys.DiffEntries: "compare", keys.HideSame: "hide", keys.StepOn: "step",
-		keys.Try: "try", keys.DiffRuns: "compare", keys.NextRefusal: "not fused", keys.PreviewFix: "fix",
+		keys.Try: "try", keys.DiffRuns: "compare", keys.NextRefusal: "not fused", keys.ByBytes: "by bytes", keys.PreviewFix: "fix",
 	}[b.Action]
 	if short != "" {
 		return short

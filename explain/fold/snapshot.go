@@ -70,6 +70,7 @@ func copyReport(f *Fold) *explain.Report {
 	for _, fu := range f.fusions {
 		cp := *fu
 		cp.Steps, cp.Ops, cp.Schedule = slices.Clone(fu.Steps), slices.Clone(fu.Ops), fu.Schedule[:len(fu.Schedule):len(fu.Schedule)]
+		cp.Origins = slices.Clone(fu.Origins)
 		cp.Round, cp.Refused, cp.Scores = 0, nil, nil
 		r.Fusions = append(r.Fusions, &cp)
 	}

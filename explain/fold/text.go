@@ -124,8 +124,10 @@ func textLog(f *Fold, r *logs.Record) {
 	case "trace_source", "trace_call", "trace_bytecode":
 		traceLine(f, r, name, text)
 		return
-	case "graph_sizes", "bytecode", "output", "ir_pre_fusion", "ir_post_fusion",
-		"verbose_guards", "loop_tiling", "benchmarking", "inductor_metrics":
+	case "ir_pre_fusion", "ir_post_fusion":
+		fusionLoops(f, r, name == "ir_pre_fusion", text)
+		return
+	case "graph_sizes", "bytecode", "output", "verbose_guards", "loop_tiling", "benchmarking", "inductor_metrics":
 		return
 	}
 	for _, k := range []struct{ words, kind string }{
@@ -174,127 +176,4 @@ func limitWarning(f *Fold, r *logs.Record, text string) {
 			f.setReasons(c, []string{rest}, r.Seq)
 		}
 	}
-}
-
-// fusionLine folds one message of the fusion log.
-func fusionLine(f *Fold, r *logs.Record, text string) bool {
-	line := strings.TrimSpace(explain.FirstLine(text))
-	id := f.id(r)
-	id.Attempt = 0
-	if strings.HasPrefix(line, "===== attempting fusion (1/") && f.fusing[id] != nil && f.fusing[id].Round > 0 {
-		delete(f.fusing, id) // the backward of the same compile
-	}
-	fu := f.fusionOf(f.id(r), f.compileOf(r))
-	switch {
-	case strings.HasPrefix(line, "===== attempting fusion ("):
-		fu.Round++
-		if n := numberBefore(line, " nodes"); fu.Before == 0 {
-			fu.Before, fu.After = n, n
-		}
-	case strings.HasPrefix(line, "cannot fuse "):
-		refusal(f, fu, line)
-	case strings.HasPrefix(line, "fusing "):
-		a, b, _ := strings.Cut(strings.TrimPrefix(line, "fusing "), " with ")
-		fu.Steps = append(
-			fu.Steps,
-			logs.FusionStep{Round: fu.Round, A: f.intern(a), B: f.intern(b), Fused: true, Result: f.intern(a + "_" + b)},
-		)
-	case strings.HasPrefix(line, "completed fusion round"):
-		if _, rest, ok := strings.Cut(line, " nodes into "); ok {
-			fu.After = numberBefore(rest, " nodes")
-		}
-	case strings.Contains(line, " has ") && strings.HasSuffix(line, " shared data"):
-		sharedData(f, fu, line)
-	case strings.HasPrefix(line, "Schedule:"):
-		fu.Schedule = append(fu.Schedule, r.Loader())
-	case line == "fuse_nodes_once, candidates:", strings.Contains(line, schedulerNode):
-		for line := range strings.SplitSeq(text, "\n") {
-			candidate(f, fu, strings.TrimSpace(line))
-		}
-	case strings.HasPrefix(line, "found "), strings.HasPrefix(line, "===== fusion complete"):
-	default:
-		return false
-	}
-	return true
-}
-
-const (
-	schedulerNode = "SchedulerNode(name='op"
-	maxGap        = 1 << 10 // between two numbers
-)
-
-// candidate reads a node of the scheduler, "SchedulerNode(name='op1'), Reduction(['[64]',
-// 'sum', 'origins=OrderedSet([sum_1, relu])', ...": its number and the operator that it
-// computes, the first of those it came from. Groups repeat the nodes in them.
-func candidate(f *Fold, fu *explain.Fusion, line string) {
-	kind, rest, ok := strings.Cut(line, schedulerNode)
-	number, rest, closed := strings.Cut(rest, "'")
-	n, err := strconv.Atoi(number)
-	if !ok || !closed || err != nil || n < 0 || n > len(fu.Ops)+maxGap || strings.Contains(kind, "(") {
-		return
-	}
-	op := ""
-	switch kind {
-	case "ExternKernel":
-		op = "extern op" + number
-	case "NopKernel":
-		op = "nop op" + number
-	case "":
-		if _, origins, ok := strings.Cut(rest, "'origins="); ok {
-			if i := strings.IndexAny(origins, "[{"); i >= 0 {
-				origins = origins[i+1:]
-			}
-			op = strings.TrimRight(origins[:max(strings.IndexAny(origins, ",]}"), 0)], "0123456789")
-			op = strings.TrimRight(op, "_")
-		}
-	}
-	if op == "" || n < len(fu.Ops) && fu.Ops[n] != "" {
-		return
-	}
-	for len(fu.Ops) <= n {
-		fu.Ops = append(fu.Ops, "")
-		f.hold(heldName)
-	}
-	fu.Ops[n] = f.intern(op)
-}
-
-// refusal reads "cannot fuse A with B: REASON".
-func refusal(f *Fold, fu *explain.Fusion, line string) {
-	pair, reason, _ := strings.Cut(strings.TrimPrefix(line, "cannot fuse "), ": ")
-	if rest, ok := strings.CutPrefix(pair, "(benchmark)"); ok {
-		pair, reason = rest, "benchmark: "+reason
-	}
-	a, b, _ := strings.Cut(pair, " with ")
-	step := logs.FusionStep{Round: fu.Round, A: f.intern(a), B: f.intern(b), Reason: f.intern(reason), Score: fu.Scores[a+"\x00"+b]}
-	if fu.Refused == nil {
-		fu.Refused = map[string]int{}
-	}
-	key := a + "\x00" + b
-	if i, again := fu.Refused[key]; again && fu.Steps[i].Reason == reason { // pairs are tried again as groups grow
-		return
-	}
-	fu.Refused[key] = len(fu.Steps)
-	fu.Steps = append(fu.Steps, step)
-}
-
-func sharedData(f *Fold, fu *explain.Fusion, line string) {
-	pair, rest, _ := strings.Cut(line, " has ")
-	a, b, _ := strings.Cut(pair, " and ")
-	if fu.Scores == nil {
-		fu.Scores = map[string]int64{}
-	}
-	fu.Scores[a+"\x00"+b] = int64(numberBefore(rest, " shared"))
-}
-
-// numberBefore reads the number in front of a word.
-func numberBefore(s, word string) int {
-	i := strings.Index(s, word)
-	if i < 0 {
-		return 0
-	}
-	j := i
-	for j > 0 && s[j-1] >= '0' && s[j-1] <= '9' {
-		j--
-	}
-	return explain.Atoi(s[j:i])
 }

@@ -254,48 +254,6 @@ func saved(c *logs.Tuning) string {
 	return ""
 }
 
-func (t *TextWriter) fusion(r *explain.Report) {
-	if len(r.Fusions) == 0 {
-		return
-	}
-	t.section("FUSION")
-	for i, f := range r.Fusions {
-		if i == Rows {
-			t.more(len(r.Fusions)-Rows, "graph")
-			return
-		}
-		fused := 0
-		reasons := map[string]int{}
-		for _, s := range f.Steps {
-			if s.Fused {
-				fused++
-			} else {
-				reasons[reasonClass(s.Reason)]++
-			}
-		}
-		t.line(
-			"  [%s] %s, %d after fusion: %s, %s", idText(f.ID), explain.Count(f.Before, "node"), f.After,
-			explain.Count(fused, "fusion"), explain.Count(len(f.Steps)-fused, "refusal"),
-		)
-		for j, k := range explain.ByCount(reasons) {
-			if j == 4 {
-				break
-			}
-			t.line("      %3d x %s", reasons[k], k)
-		}
-	}
-}
-
-// reasonClass drops the numbers of a refusal's reason.
-func reasonClass(s string) string {
-	for i := 9; i < len(s); i++ {
-		if s[i] == '(' || s[i] >= '0' && s[i] <= '9' && s[i-1] == ' ' { // node1 is a word
-			s = s[:i]
-		}
-	}
-	return strings.TrimRight(s, " :,")
-}
-
 func (t *TextWriter) time(r *explain.Report) {
 	if len(r.PhaseSums) == 0 {
 		return

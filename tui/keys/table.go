@@ -50,6 +50,7 @@ const (
 	StepBack
 	StepOn
 	NextRefusal
+	ByBytes
 	PrevRefusal
 	HideSame
 	Rerun
@@ -139,10 +140,13 @@ func rows() []Binding {
 		Bind(StepBack, "one step back", "Fusion", 0, "left", "h", "p").on(Fusion),
 		Bind(StepOn, "one step forward", "Fusion", 2, "right", "l").on(Fusion),
 		Bind(NextRefusal, "next pair not fused", "Fusion", 3, "]").on(Fusion),
+		Bind(ByBytes, "steps, or what was not fused by bytes lost", "Fusion", 4, "v").on(Fusion),
 		Bind(PrevRefusal, "previous pair not fused", "Fusion", 0, "[").on(Fusion),
 		Bind(HideSame, "hide steps that change nothing", "Fusion", 4, "u").on(Fusion),
 		Bind(Fold, "fold or unfold", "Trees", 2, "z").on(Guards, Breaks, Graph),
 		Bind(FoldAll, "fold or unfold everything", "Trees", 0, "Z").on(Guards, Breaks, Graph),
+		Bind(Fold, "list what does not fit, or fold it", "Overview", 0, "z").on(Overview),
+		Bind(Fold, "fold or unfold equal refusals", "Fusion", 0, "z").on(Fusion),
 		Bind(DiffEntries, "diff against the previous entry", "Guards", 3, "d").on(Guards),
 		Bind(DiffRuns, "diff against the same kernel of the previous run", "Kernels", 3, "d").on(Kernels),
 		Bind(PreviewFix, "preview the fix as a diff of your file", "Breaks", 2, "p").on(Breaks),
