@@ -51,7 +51,7 @@ func (t *TextWriter) guardDiffs(r *explain.Report) {
 		var last *explain.Compile
 		var before *explain.GuardNode
 		for _, c := range fr.Compiles {
-			if c.Guards == nil || shown >= 6 {
+			if c.Guards == nil || shown >= t.most(6) {
 				continue
 			}
 			if len(fr.Compiles) == 1 {
@@ -67,7 +67,7 @@ func (t *TextWriter) guardDiffs(r *explain.Report) {
 					}
 					t.line("  %s [%s] against [%s]: %d %s", explain.FrameTitle(fr), idText(c.ID), idText(last.ID), len(changes), differ)
 					for i, ch := range changes {
-						if i == 3 {
+						if i == t.most(3) {
 							t.line("      ... and %d more", len(changes)-3)
 							break
 						}
@@ -157,8 +157,8 @@ func (t *TextWriter) graphs(r *explain.Report) {
 	before := ""
 	owners := graphOwners(r)
 	for i, g := range r.Graphs {
-		if i == Rows {
-			t.more(len(r.Graphs)-Rows, "graph")
+		if i == t.most(Rows) {
+			t.more(len(r.Graphs)-t.most(Rows), "graph")
 			return
 		}
 		var stages []string
@@ -205,8 +205,8 @@ func (t *TextWriter) Kernels(r *explain.Report) {
 	t.section(fmt.Sprintf("KERNELS: %d generated, %d extern", r.Totals.Kernels, len(r.Kernels)-r.Totals.Kernels))
 	list, total := explain.CostliestKernels(r)
 	for i, k := range list {
-		if i == Rows {
-			t.more(len(list)-Rows, "kernel")
+		if i == t.most(Rows) {
+			t.more(len(list)-t.most(Rows), "kernel")
 			return
 		}
 		row := fmt.Sprintf("  [%s] %-44s %-6s ", idText(k.ID), explain.ClipText(k.Name, 44), k.Lang)
@@ -227,14 +227,14 @@ func (t *TextWriter) autotuned(r *explain.Report) {
 	}
 	t.section("AUTOTUNED: " + explain.Count(len(r.Autotuned), "graph"))
 	for i, a := range r.Autotuned {
-		if i == Rows {
-			t.more(len(r.Autotuned)-Rows, "graph")
+		if i == t.most(Rows) {
+			t.more(len(r.Autotuned)-t.most(Rows), "graph")
 			return
 		}
 		t.line("  [%s] %s: %s", idText(a.ID), a.Graph, a.Summary())
 		changes := a.Changes()
 		for j, c := range changes {
-			if j == tunedRows {
+			if j == t.most(tunedRows) {
 				t.line("      ... and %s", explain.Count(len(changes)-j, "more choice"))
 				break
 			}
@@ -259,8 +259,8 @@ func (t *TextWriter) fusion(r *explain.Report) {
 	}
 	t.section("FUSION")
 	for i, f := range r.Fusions {
-		if i == Rows {
-			t.more(len(r.Fusions)-Rows, "graph")
+		if i == t.most(Rows) {
+			t.more(len(r.Fusions)-t.most(Rows), "graph")
 			return
 		}
 		fused := 0
@@ -277,7 +277,7 @@ func (t *TextWriter) fusion(r *explain.Report) {
 			explain.Count(fused, "fusion"), explain.Count(len(f.Steps)-fused, "refusal"),
 		)
 		for j, k := range explain.ByCount(reasons) {
-			if j == 4 {
+			if j == t.most(4) {
 				break
 			}
 			t.line("      %3d x %s", reasons[k], k)
@@ -306,8 +306,8 @@ func (t *TextWriter) time(r *explain.Report) {
 	t.section("COMPILE TIME: " + total)
 	t.line("  %-44s %7s %10s %10s", "phase", "times", "total s", "self s")
 	for i, p := range r.PhaseSums {
-		if i == Rows {
-			t.more(len(r.PhaseSums)-Rows, "phase")
+		if i == t.most(Rows) {
+			t.more(len(r.PhaseSums)-t.most(Rows), "phase")
 			return
 		}
 		t.line("  %-44s %7d %10.3f %10.3f", explain.ClipText(p.Name, 44), p.Count, p.Seconds, p.Self)
@@ -334,8 +334,8 @@ func (t *TextWriter) caches(r *explain.Report) {
 		}
 	}
 	for i, why := range explain.ByCount(bypassed) {
-		if i == Rows {
-			t.more(len(bypassed)-Rows, "reason")
+		if i == t.most(Rows) {
+			t.more(len(bypassed)-t.most(Rows), "reason")
 			return
 		}
 		t.line("  %d x %s", bypassed[why], why)
@@ -348,8 +348,8 @@ func (t *TextWriter) symbols(r *explain.Report) {
 	}
 	t.section(fmt.Sprintf("DYNAMIC SIZES: %d", len(r.Symbols)))
 	for i, s := range r.Symbols {
-		if i == Rows {
-			t.more(len(r.Symbols)-Rows, "symbol")
+		if i == t.most(Rows) {
+			t.more(len(r.Symbols)-t.most(Rows), "symbol")
 			return
 		}
 		end := ""
@@ -373,7 +373,7 @@ func (t *TextWriter) ranks(r *explain.Report) {
 	}
 	t.section(fmt.Sprintf("RANKS: %d", len(r.Ranks)))
 	for i, d := range r.Divergence {
-		if i == 5 {
+		if i == t.most(5) {
 			t.line("  ... and %d more rank pairs differ", len(r.Divergence)-5)
 			break
 		}
@@ -387,7 +387,7 @@ func (t *TextWriter) ranks(r *explain.Report) {
 			explain.Count(n.Recompiles, "recompile"), seconds(n.CompileSeconds), cacheWords(k.Caches),
 		)
 		for i, d := range k.Diverged {
-			if i == 5 {
+			if i == t.most(5) {
 				t.line("      ... and %d more", len(k.Diverged)-5)
 				break
 			}
@@ -438,8 +438,8 @@ func (t *TextWriter) notes(r *explain.Report) {
 	}
 	t.section("REMARKS")
 	for i, kind := range explain.ByCount(n) {
-		if i == Rows {
-			t.more(len(n)-Rows, "kind")
+		if i == t.most(Rows) {
+			t.more(len(n)-t.most(Rows), "kind")
 			return
 		}
 		t.remarks(kind, said[kind])
@@ -453,7 +453,7 @@ const remarksEach = 3
 func (t *TextWriter) remarks(kind string, said map[string]int) {
 	left := 0
 	for i, text := range explain.ByCount(said) {
-		if i < remarksEach {
+		if i < t.most(remarksEach) {
 			t.line("  %d x %s: %s", said[text], kind, text)
 		} else {
 			left += said[text]

@@ -100,7 +100,7 @@ command; its exit code becomes tcdbg's.`,
 	c.Flags().IntVar(&f.profile, "profile", 0, "record `STEPS` steady steps with torch.profiler (5 where none are named)")
 	c.Flags().Lookup("profile").NoOptDefVal = "5"
 	c.Flags().BoolVar(&f.noProvenance, "no-provenance", false, "do not set INDUCTOR_PROVENANCE (it costs some compile time)")
-	c.Flags().StringArrayVar(&f.maps, "source-map", nil, "`FROM=TO`: where the trace names a source file under FROM, read it under TO")
+	c.Flags().StringArrayVar(&f.maps, "source-map", nil, sourceMapUsage)
 	return c
 }
 
@@ -117,7 +117,7 @@ terminal it prints the report.`,
 		RunE:    func(_ *cobra.Command, args []string) error { return s.replay(f, args) },
 	}
 	c.Flags().BoolVarP(&f.follow, "follow", "f", false, "keep reading as files grow and new ones appear")
-	c.Flags().StringArrayVar(&f.maps, "source-map", nil, "`FROM=TO`: where the trace names a source file under FROM, read it under TO")
+	c.Flags().StringArrayVar(&f.maps, "source-map", nil, sourceMapUsage)
 	return c
 }
 
@@ -150,6 +150,9 @@ func (s *session) completionCommand(root *cobra.Command) *cobra.Command {
 		},
 	}
 }
+
+// sourceMapUsage is what --source-map does.
+const sourceMapUsage = "`FROM=TO`: where the trace names a source file under FROM, read it under TO"
 
 // atLeast requires arguments and says which.
 func atLeast(n int, what string) cobra.PositionalArgs {
