@@ -119,7 +119,7 @@ func mdVerdict(r *explain.Report) string {
 			mark = ""
 		}
 	}
-	parts = append(parts, fmt.Sprintf("%s of %s", explain.Count(n.Graphs, "graph"), explain.Count(n.Ops, "operator")))
+	parts = append(parts, fmt.Sprintf("%s (%s)", explain.Count(n.Graphs, "graph"), opsWords(r)))
 	if compiled, eager, known := r.Share(); known && compiled > 0 {
 		parts = append(parts, fmt.Sprintf("%d%% of operators run compiled", 100*compiled/(compiled+eager)))
 	}

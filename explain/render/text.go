@@ -125,6 +125,14 @@ func (t *TextWriter) head(r *explain.Report) {
 	}
 }
 
+// opsWords counts the operators of the graphs, where their graphs are recorded.
+func opsWords(r *explain.Report) string {
+	if r.Totals.Ops == 0 && r.Totals.Graphs > 0 && !slices.ContainsFunc(r.Graphs, func(g *explain.Graph) bool { return g.LoadNodes != nil }) {
+		return "operators not recorded"
+	}
+	return explain.Count(r.Totals.Ops, "op")
+}
+
 // logged is a count with what belongs to it.
 func logged(r *explain.Report, n int, what, more string) string {
 	if r.Unlogged(n) {
