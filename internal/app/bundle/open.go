@@ -216,6 +216,13 @@ func (f *folders) add(dir string) {
 	f.list = append(f.list, dir)
 }
 
+// Close removes what a bundle was unpacked to; on a nil bundle there is nothing.
+func (b *Bundle) Close() {
+	if b != nil {
+		_ = os.RemoveAll(b.dir) // ours, made by MkdirTemp
+	}
+}
+
 // CleanUp removes what the bundles that were opened have been unpacked to.
 func CleanUp() {
 	opened.Lock()
