@@ -473,6 +473,7 @@ type checkFlags struct {
 	limits          gate.Limits
 	baseline, write string
 	annotate        string
+	format, out     string
 	numerics        bool
 	try             tryFlags // of --numerics
 	repro           string
@@ -487,12 +488,16 @@ func (s *session) checkCommand() *cobra.Command {
 when a limit is exceeded or something is found that the baseline does not list.
 Flags may also follow the path; what follows -- belongs to the program.
 
+{torch} in the name of a baseline stands for PyTorch's release (2.15): each release has
+breaks of its own. Paths are relative to $GITHUB_WORKSPACE, or to the working folder.
+
 With --numerics it runs the program and holds each compiled graph beside eager execution:
 it exits with 1 where results differ by more than their dtype allows, and says in which
 stage and at which operator they first do (docs/numerics.md).`,
 		Example: `  tcdbg check --max-breaks 0 model.go
   tcdbg check --baseline tcdbg.json --annotate github -- python train.py
-  tcdbg check --write-baseline tcdbg.json last
+  tcdbg check --write-baseline 'tcdbg-{torch}.json' last
+  tcdbg check --max-breaks 0 --format sarif -o tcdbg.sarif last
   tcdbg check --numerics --steps 20 -- python train.py`,
 		Args: atLeast(1, "a trace, a model.go, or -- and a command"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -513,6 +518,8 @@ stage and at which operator they first do (docs/numerics.md).`,
 	}
 	c.Flags().StringVar(&f.baseline, "baseline", "", "`FILE` of known breaks, recompiles and failures, committed with the project")
 	c.Flags().StringVar(&f.write, "write-baseline", "", "write the current breaks, recompiles and failures to `FILE`")
-	c.Flags().StringVar(&f.annotate, "annotate", "", "github: print GitHub annotations")
+	c.Flags().StringVar(&f.annotate, "annotate", "", "github: print GitHub annotations, as --format github")
+	c.Flags().StringVar(&f.format, "format", "text", "text, github, sarif, junit or vscode (lines for a problem matcher)")
+	c.Flags().StringVarP(&f.out, "out", "o", "", "write the format to `FILE`, and text to standard output")
 	return c
 }
