@@ -58,7 +58,8 @@ func TestPictureOfPyTorch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := newDriver(t, &fakeFeed{report: r, run: Run{Title: "train_small.py", Ended: "exit 0"}, noSchedule: true}, Options{Colour: true}, 110, 26)
+	f := &fakeFeed{report: r, run: Run{Title: "train_small.py", Ended: "exit 0"}, noSchedule: true}
+	d := newDriver(t, f, Options{Colour: true}, 110, 26)
 	d.script("keys g")
 	checkFrame(t, d.frame(), 110, 26)
 	drawn(t, "pytorch", d)

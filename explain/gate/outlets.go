@@ -111,7 +111,8 @@ func writeProblems(w io.Writer, list []Violation, root string) error {
 		} else if v.Pos.File != "" {
 			where = fmt.Sprintf("%s:%d", v.Pos.File, max(v.Pos.Line, 1))
 		}
-		if _, err := fmt.Fprintf(w, "%s: error: %s [%s]\n", printable.Clean(where), printable.Clean(v.Message), printable.Clean(v.Rule)); err != nil {
+		if _, err := fmt.Fprintf(w, "%s: error: %s [%s]\n", printable.Clean(where), printable.Clean(v.Message),
+			printable.Clean(v.Rule)); err != nil {
 			return err
 		}
 	}
@@ -184,7 +185,9 @@ func writeSARIF(w io.Writer, list []Violation, root, tool string) error {
 	for _, v := range worstFirst(list) {
 		r := sarifResult{
 			RuleID: v.Rule, Level: "error", Message: sarifText{printable.Clean(v.Message)},
-			Fingerprints: map[string]string{"tcdbg/v1": printable.Clean(v.Rule + "|" + filepath.Base(v.Pos.File) + "|" + explain.Squeeze(v.Pos.Code))},
+			Fingerprints: map[string]string{
+				"tcdbg/v1": printable.Clean(v.Rule + "|" + filepath.Base(v.Pos.File) + "|" + explain.Squeeze(v.Pos.Code)),
+			},
 		}
 		if path, ok := inProject(&v, root); ok {
 			var at sarifLocation

@@ -22,7 +22,9 @@ func someViolations(n int) []Violation {
 		})
 	}
 	for _, file := range []string{"/w/venv/lib/python3.12/site-packages/timm/a.py", "/elsewhere/b.py", "/w/../etc/c.py"} {
-		list = append(list, Violation{Rule: "break", Message: "not <ours> & %", Pos: logs.Pos{File: file, Line: 3}, Place: "a.py:3 in g", Cost: 1e6})
+		list = append(list, Violation{
+			Rule: "break", Message: "not <ours> & %", Pos: logs.Pos{File: file, Line: 3}, Place: "a.py:3 in g", Cost: 1e6,
+		})
 	}
 	return list
 }

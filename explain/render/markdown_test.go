@@ -18,8 +18,9 @@ import (
 func TestMarkdownOfTraces(t *testing.T) {
 	for _, path := range traces.Files(t, "../testdata/traces") {
 		text := markdown(t, report(t, path))
-		if len(text) >= 65_000 || strings.Count(text, "<details>") != strings.Count(text, "</details>") {
-			t.Errorf("%s: %d bytes, %d folds opened, %d closed", path, len(text), strings.Count(text, "<details>"), strings.Count(text, "</details>"))
+		opened, closed := strings.Count(text, "<details>"), strings.Count(text, "</details>")
+		if len(text) >= 65_000 || opened != closed {
+			t.Errorf("%s: %d bytes, %d folds opened, %d closed", path, len(text), opened, closed)
 		}
 		if !strings.Contains(text, "written by tcdbg 9.9") || !strings.Contains(text, "tcdbg report last") {
 			t.Errorf("%s: no versions or no command:\n%.300s", path, text)
@@ -37,7 +38,8 @@ func markdown(t *testing.T, r *explain.Report) string {
 }
 
 // hostile is a text that acts wherever it is taken for markup.
-const hostile = "`x` ```` ![i](http://evil.example/i.png) <script>alert(1)</script> </summary></details> @octocat #1 | a\n# b\n\n<img src=x onerror=y>"
+const hostile = "`x` ```` ![i](http://evil.example/i.png) <script>alert(1)</script> </summary></details> @octocat #1 | a\n# b\n\n" +
+	"<img src=x onerror=y>"
 
 // hostileReport is full of it, n times.
 func hostileReport(n int) *explain.Report {
@@ -45,7 +47,8 @@ func hostileReport(n int) *explain.Report {
 	for i := range n {
 		p := logs.Pos{File: fmt.Sprintf("/p/%s%d.py", hostile, i), Line: i, Func: hostile, Code: hostile + "\n```\n</details>"}
 		b := &explain.Break{Code: hostile, Type: hostile, Explanation: hostile, Pos: p, Stack: []logs.Pos{p, p}, Outcome: hostile}
-		g := &explain.BreakGroup{Lead: b, Breaks: []*explain.Break{b}, Fix: explain.Fix{Text: hostile, Lines: []string{"- " + hostile, "+ ````"}}}
+		fix := explain.Fix{Text: hostile, Lines: []string{"- " + hostile, "+ ````"}}
+		g := &explain.BreakGroup{Lead: b, Breaks: []*explain.Break{b}, Fix: fix}
 		r.Breaks = append(r.Breaks, g)
 		r.Advice = append(r.Advice, explain.Advice{Text: hostile, Pos: p, Fix: g.Fix, Cost: hostile, Break: g})
 	}
@@ -68,7 +71,8 @@ func TestMarkdownOfHostileText(t *testing.T) {
 			t.Errorf("%q is markup in\n%s", bad, outside)
 		}
 	}
-	if n := strings.Count(outside, "<details>"); n != 3 || n != strings.Count(outside, "</details>") || n != strings.Count(outside, "</summary>") {
+	n := strings.Count(outside, "<details>")
+	if n != 3 || n != strings.Count(outside, "</details>") || n != strings.Count(outside, "</summary>") {
 		t.Errorf("%d folds\n%s", n, outside)
 	}
 }
@@ -146,7 +150,8 @@ func TestMarkdownOfDiff(t *testing.T) {
 		if err := WriteDiffMarkdown(&out, gate.Diff(c.old, c.now), Origin{Tool: "9.9", Command: "tcdbg diff a b"}); err != nil {
 			t.Fatal(err)
 		}
-		if text := out.String(); !strings.Contains(text, c.want) || strings.Contains(escaped.ReplaceAllString(withoutCode(text), ""), "<script") {
+		text := out.String()
+		if !strings.Contains(text, c.want) || strings.Contains(escaped.ReplaceAllString(withoutCode(text), ""), "<script") {
 			t.Errorf("wanted %q:\n%s", c.want, text)
 		}
 	}

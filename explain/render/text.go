@@ -127,7 +127,8 @@ func (t *TextWriter) head(r *explain.Report) {
 
 // opsWords counts the operators of the graphs, where their graphs are recorded.
 func opsWords(r *explain.Report) string {
-	if r.Totals.Ops == 0 && r.Totals.Graphs > 0 && !slices.ContainsFunc(r.Graphs, func(g *explain.Graph) bool { return g.LoadNodes != nil }) {
+	recorded := slices.ContainsFunc(r.Graphs, func(g *explain.Graph) bool { return g.LoadNodes != nil })
+	if r.Totals.Ops == 0 && r.Totals.Graphs > 0 && !recorded {
 		return "operators not recorded"
 	}
 	return explain.Count(r.Totals.Ops, "op")

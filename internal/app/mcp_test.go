@@ -110,7 +110,7 @@ func main() { fmt.Println(torch.Compile(f)(torch.Ones(3))) }
 	}
 	var src answer
 	if bad := called(t, s, "source", map[string]any{"finding": b.ID, "context": 2}, &src); bad != "" ||
-		!strings.Contains(src.Text, `>    11  	fmt.Println("within")`) && !strings.Contains(src.Text, `>    11      fmt.Println("within")`) {
+		!strings.Contains(src.Text, `>    11      fmt.Println("within")`) {
 		t.Errorf("%s %s", bad, src.Text)
 	}
 	write(strings.Replace(body, "\tfmt.Println(\"within\")\n", "", 1))
@@ -170,7 +170,8 @@ func TestMCPOnlyReads(t *testing.T) {
 		Findings []found
 		LeftOut  int `json:"left_out"`
 	}
-	if bad := called(t, s, "findings", map[string]any{"trace": trace, "limit": 1000}, &list); bad != "" || len(list.Findings) != 50 || list.LeftOut == 0 {
+	bad := called(t, s, "findings", map[string]any{"trace": trace, "limit": 1000}, &list)
+	if bad != "" || len(list.Findings) != 50 || list.LeftOut == 0 {
 		t.Errorf("%s: %d findings, %d left out", bad, len(list.Findings), list.LeftOut)
 	}
 }

@@ -75,7 +75,8 @@ func quoteArgs(args []string) string {
 	out := make([]string, len(args))
 	for i, a := range args {
 		out[i] = a
-		if a == "" || strings.ContainsFunc(a, func(r rune) bool { return !strings.ContainsRune(plainInShell, r) }) {
+		odd := func(r rune) bool { return !strings.ContainsRune(plainInShell, r) }
+		if a == "" || strings.ContainsFunc(a, odd) {
 			out[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
 		}
 	}
@@ -87,8 +88,8 @@ const plainInShell = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345
 
 func (s *session) reportCommands() []*cobra.Command {
 	return []*cobra.Command{
-		s.reportCommand(), bundleCommand(s), s.explainCommand(), s.diffCommand(), s.checkCommand(), s.codeCommand(), lowering.NewCommand(s.lower),
-		reproCommand(s),
+		s.reportCommand(), bundleCommand(s), s.explainCommand(), s.diffCommand(), s.checkCommand(), s.codeCommand(),
+		lowering.NewCommand(s.lower), reproCommand(s),
 		exported.NewPackageCommand(s.Stdout, backendConfig(s.Stderr), exported.Failures{Usage: usageFailure, Data: dataFailure}),
 	}
 }
@@ -244,7 +245,7 @@ and sizes stay in.`,
 		Args:    atLeast(1, "a trace, or last"),
 		RunE:    func(_ *cobra.Command, args []string) error { return bundleTo(s, out, redact, maps, args) },
 	}
-	c.Flags().StringVarP(&out, "out", "o", "", "`FILE` to write (default: the run's name and .zip)")
+	c.Flags().StringVarP(&out, "out", "o", "", "`FILE` to write, - for standard output (default: the run's name and .zip)")
 	c.Flags().BoolVar(&redact, "redact", false, "leave code, graphs and lines of source out")
 	c.Flags().StringArrayVar(&maps, "source-map", nil, sourceMapUsage)
 	return c
@@ -288,6 +289,12 @@ func bundleTo(s *session, out string, redact bool, maps []string, args []string)
 			return err
 		}
 		return writeReport(w, r, files, reportFlags{format: "markdown", command: c.Command})
+	}
+	if out == "-" {
+		if isTerminal(s.Stdout) {
+			return failf(ExitUsage, "a bundle is no text for a terminal: name a file with -o, or lead standard output to one")
+		}
+		return bundle.Write(s.Stdout, c)
 	}
 	if err := writeOut(out, func(o *outFile) error { return bundle.Write(o, c) }); err != nil {
 		return err

@@ -36,8 +36,8 @@ func SVG(title, frame string, w, h int) string {
 	var b strings.Builder
 	width, height := float64(w)*cellW+2*margin, float64(h)*cellH+2*margin
 	fmt.Fprintf(
-		&b, `<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="title" viewBox="0 0 %.0f %.0f" width="%.0f" height="%.0f">`+
-			"\n", width, height, width, height,
+		&b, `<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="title" viewBox="0 0 %.0f %.0f" `+
+			`width="%.0f" height="%.0f">`+"\n", width, height, width, height,
 	)
 	fmt.Fprintf(&b, `<title id="title">%s</title>`+"\n", escape(ansi.Strip(title)))
 	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" rx="8" fill="%s"/>`+"\n", background)

@@ -79,7 +79,8 @@ func written(t *testing.T, redacted bool) string {
 	}
 	defer f.Close()
 	err = Write(f, &Content{
-		Manifest: Manifest{Tcdbg: "9.9", Engine: "PyTorch 2.15.0", Title: "a run", Redacted: redacted}, TraceFiles: []string{trace}, Report: r,
+		Manifest:   Manifest{Tcdbg: "9.9", Engine: "PyTorch 2.15.0", Title: "a run", Redacted: redacted},
+		TraceFiles: []string{trace}, Report: r,
 		Read:     func(string) ([]string, error) { return []string{"line", "    secret = x.sum()"}, nil },
 		Markdown: func(w io.Writer) error { _, err := io.WriteString(w, "report"); return err },
 	})

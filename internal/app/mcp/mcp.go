@@ -84,11 +84,13 @@ func newServer(h *Host, write bool) *sdk.Server {
 		"recompiles and failed compiles, worst first, each with its id, place, cost and fix."}, t.findings)
 	sdk.AddTool(s, &sdk.Tool{Name: "source", Annotations: reads, Description: "The source around a finding, with the call chain, " +
 		"what the compiler says, and the fix as a diff where there is one."}, t.source)
-	sdk.AddTool(s, &sdk.Tool{Name: "diff", Annotations: reads, Description: "What got better or worse from one run or trace to another."},
-		t.diff)
+	sdk.AddTool(s, &sdk.Tool{
+		Name: "diff", Annotations: reads, Description: "What got better or worse from one run or trace to another.",
+	}, t.diff)
 	only := " Needs a server that was started with --write, since it runs the program."
 	sdk.AddTool(s, &sdk.Tool{Name: "run", Annotations: runs, Description: "Run a program under tcdbg and list its findings: a Go " +
-		"program (model.go) under our compiler, any other command, such as python train.py, with PyTorch's compiler watched." + only}, t.run)
+		"program (model.go) under our compiler, any other command, such as python train.py, with PyTorch's compiler watched." +
+		only}, t.run)
 	sdk.AddTool(s, &sdk.Tool{Name: "try", Annotations: runs, Description: "Run a program again under each remedy of what was found, " +
 		"and say which are proven: same results, something better, nothing worse. Source files stay as they are." + only}, t.try)
 	return s
