@@ -83,7 +83,7 @@ func TestWalk(t *testing.T) {
 		t.Fatal(err)
 	}
 	blocks := regexp.MustCompile("(?s)```console\n(.*?)```").FindAllStringSubmatch(read(t, "docs/walk.md"), -1)
-	if len(blocks) != 4 {
+	if len(blocks) != 5 {
 		t.Fatalf("%d blocks", len(blocks))
 	}
 	w := walk{t: t, bin: bin, dir: t.TempDir(), state: t.TempDir(), cache: warmFolder(t)}
@@ -99,6 +99,7 @@ func TestWalk(t *testing.T) {
 	w.block(blocks[1][1])
 	w.block(blocks[2][1])
 	w.block(blocks[3][1])
+	w.block(blocks[4][1])
 }
 
 type walk struct {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"tcdbg/explain"
 	"tcdbg/logs"
@@ -185,4 +186,33 @@ func FuzzRedact(f *testing.F) {
 		var b bytes.Buffer
 		_ = Redact(&b, bytes.NewReader(text))
 	})
+}
+
+// TestSweep: what a killed process left goes, what a living one has, and what is not ours, stays.
+func TestSweep(t *testing.T) {
+	defer CleanUp()
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	old := time.Now().Add(-time.Hour)
+	left, other := filepath.Join(temp, folderName+"1"), filepath.Join(temp, "others")
+	living, err := opened.make()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{left, other} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{left, other, living} {
+		if err := os.Chtimes(dir, old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sweep(temp)
+	for dir, stays := range map[string]bool{left: false, other: true, living: true} {
+		if _, err := os.Stat(dir); (err == nil) != stays {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
 }

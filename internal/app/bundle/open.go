@@ -88,11 +88,10 @@ func unpack(f io.ReaderAt, size int64) (*Bundle, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "tcdbg-bundle-")
+	dir, err := opened.make()
 	if err != nil {
 		return nil, err
 	}
-	opened.add(dir)
 	b := &Bundle{Manifest: *m, dir: dir, files: map[string]string{}}
 	left := allowance(size)
 	for _, e := range m.Traces {
@@ -202,33 +201,9 @@ func (b *Bundle) Lines(name string) ([]string, bool) {
 	return strings.Split(string(text), "\n"), true
 }
 
-// folders are the temporary folders of this process.
-type folders struct {
-	sync.Mutex
-	list []string
-}
-
-var opened folders
-
-func (f *folders) add(dir string) {
-	f.Lock()
-	defer f.Unlock()
-	f.list = append(f.list, dir)
-}
-
 // Close removes what a bundle was unpacked to; on a nil bundle there is nothing.
 func (b *Bundle) Close() {
 	if b != nil {
-		_ = os.RemoveAll(b.dir) // ours, made by MkdirTemp
+		opened.remove(func(dir string) bool { return dir == b.dir })
 	}
-}
-
-// CleanUp removes what the bundles that were opened have been unpacked to.
-func CleanUp() {
-	opened.Lock()
-	defer opened.Unlock()
-	for _, dir := range opened.list {
-		_ = os.RemoveAll(dir) // ours, made by MkdirTemp
-	}
-	opened.list = nil
 }
