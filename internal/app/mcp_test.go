@@ -113,6 +113,14 @@ func main() { fmt.Println(torch.Compile(f)(torch.Ones(3))) }
 		!strings.Contains(src.Text, `>    11      fmt.Println("within")`) {
 		t.Errorf("%s %s", bad, src.Text)
 	}
+	var tried answer
+	if bad := called(t, s, "try", map[string]any{"command": []string{"model.go"}}, &tried); bad != "" ||
+		!strings.Contains(tried.Output, "✓ patch:GB0059@model.go:11") || !strings.Contains(tried.Output, "proven: 1 break fewer") {
+		t.Errorf("%s %+v", bad, tried)
+	}
+	if now, err := os.ReadFile(model); err != nil || string(now) != body {
+		t.Error("a trial changed the program")
+	}
 	write(strings.Replace(body, "\tfmt.Println(\"within\")\n", "", 1))
 	var second, diff answer
 	if bad := called(t, s, "run", map[string]any{"command": []string{"model.go"}}, &second); bad != "" {

@@ -53,7 +53,7 @@ func (f *feed) sourceOfRun(name string) ([]string, error) {
 // each is moved by those before it, and goes where its lines are found.
 func (f *feed) Apply(name string, hunks []explain.Hunk) error {
 	if f.bundle != nil {
-		return errors.New("this is a bundle, whose source files are copies: open the run itself to write a fix")
+		return errors.New("a bundle has copies of the files: open the run itself")
 	}
 	var earlier []explain.Hunk
 	for _, w := range f.fixesOf(name) {
