@@ -1,8 +1,10 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"tcdbg/explain"
@@ -229,7 +231,7 @@ func (m *mdWriter) group(g *explain.BreakGroup) string {
 	if line, ok := diagnose.CallerOf(lead); ok && lead.Noise {
 		b.WriteString("- called from " + mdCode(m.names.Place(line)) + "\n")
 	}
-	b.WriteString("- " + mdLine(string(lead.Fixability)+", "+lead.Outcome) + "\n")
+	b.WriteString("- " + mdLine(lead.Fixability+", "+lead.Outcome) + "\n")
 	if cost := mdCost(g); cost != "" {
 		b.WriteString("- cost: " + mdLine(cost) + "\n")
 	}
@@ -296,6 +298,13 @@ func recompileRows(r *explain.Report) [][]*explain.Recompile {
 		}
 		out[i] = append(out[i], rc)
 	}
+	weight := func(list []*explain.Recompile) (sum float64) {
+		for _, rc := range list {
+			sum += diagnose.RecompileWeight(rc)
+		}
+		return sum
+	}
+	slices.SortStableFunc(out, func(a, b []*explain.Recompile) int { return cmp.Compare(weight(b), weight(a)) })
 	return out
 }
 

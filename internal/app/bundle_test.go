@@ -48,6 +48,10 @@ func TestBundleOpensAnywhere(t *testing.T) {
 	if r := run(t, tcdbg(t, elsewhere, "diff", zip, zip)); r.code != 0 || !strings.Contains(r.stdout, "no difference but time") {
 		t.Errorf("diff: %+v", r)
 	}
+	md := run(t, tcdbg(t, elsewhere, "report", "--format", "md", zip))
+	if !strings.Contains(md.stdout, "\ntcdbg run "+model+"\n") {
+		t.Errorf("how it is made again is not told:\n%s", md.stdout)
+	}
 	r := run(t, tcdbg(t, elsewhere, "report", redacted))
 	if r.code != 0 || !strings.Contains(r.stdout, "GB0170") || strings.Contains(r.stdout, "b.Mul(-1)") {
 		t.Errorf("redacted: %d\n%s", r.code, r.stdout)

@@ -32,7 +32,13 @@ import (
 
 // formats is the table of report formats.
 func formats(f reportFlags) map[string]func(io.Writer, *explain.Report) error {
-	markdown := func(w io.Writer, r *explain.Report) error { return render.WriteMarkdown(w, r, origin(f.command)) }
+	markdown := func(w io.Writer, r *explain.Report) error {
+		from := origin(f.command)
+		if f.machine != "" {
+			from.Machine = f.machine
+		}
+		return render.WriteMarkdown(w, r, from)
+	}
 	text := render.WriteText
 	if f.all {
 		text = render.WriteAllText
@@ -50,6 +56,7 @@ type reportFlags struct {
 	all     bool   // text: nothing is folded
 	command string // that makes the trace, or the report, again
 	maps    []string
+	machine string // of the run, where it is not this one
 }
 
 // origin is what a report says of where it is from.
@@ -59,6 +66,9 @@ func origin(command string) render.Origin {
 
 // commandOf is the command that made a run again; of other traces, the one that reports on them.
 func commandOf(t *traces, args []string) string {
+	if t.bundle != nil && t.bundle.Command != "" {
+		return t.bundle.Command
+	}
 	if t.run == nil {
 		return "tcdbg report --format markdown " + quoteArgs(args)
 	}
@@ -221,6 +231,12 @@ func (s *session) report(f reportFlags, args []string) error {
 		return err
 	}
 	f.command = commandOf(t, args)
+	if b := t.bundle; b != nil {
+		f.machine = b.System
+		if version := strings.Fields(b.Python); len(version) > 0 {
+			f.machine += " · Python " + version[0]
+		}
+	}
 	if f.out == "" || f.out == "-" {
 		return writeReport(s.Stdout, r, t.files(), f)
 	}
