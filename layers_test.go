@@ -134,16 +134,17 @@ var sourcePackages = []string{
 
 // thirdParty says where a module may be imported.
 var thirdParty = map[string]string{
-	"golang.org/x/tools/":           "tracer/... cmd/...",
-	"github.com/charmbracelet/":     "tui/... internal/app/...",
-	"github.com/alecthomas/chroma/": "tui/...",
-	"github.com/muesli/termenv":     "tui/...",
-	"github.com/fsnotify/fsnotify":  "logs/... internal/app/... tui/...",
-	"github.com/ebitengine/purego":  "backends/... inductor/... internal/app/...",
-	"github.com/spf13/cobra":        "internal/app/...",
-	"golang.org/x/sys/":             "internal/test/pty internal/app/...",
-	"github.com/mmcloughlin/avo/":   "cmd/gensimd",
-	"github.com/klauspost/compress": "logs/... explain/... internal/test/golden internal/test/oracle/... cmd/...",
+	"golang.org/x/tools/":             "tracer/... cmd/...",
+	"github.com/charmbracelet/":       "tui/... internal/app/...",
+	"github.com/alecthomas/chroma/":   "tui/...",
+	"github.com/muesli/termenv":       "tui/...",
+	"github.com/fsnotify/fsnotify":    "logs/... internal/app/... tui/...",
+	"github.com/ebitengine/purego":    "backends/... inductor/... internal/app/...",
+	"github.com/spf13/cobra":          "internal/app/...",
+	"github.com/modelcontextprotocol": "internal/app/...",
+	"golang.org/x/sys/":               "internal/test/pty internal/app/...",
+	"github.com/mmcloughlin/avo/":     "cmd/gensimd",
+	"github.com/klauspost/compress":   "logs/... explain/... internal/test/golden internal/test/oracle/... cmd/...",
 }
 
 // TestLayers reads every import of the module against the tables.

@@ -71,6 +71,8 @@ type Report struct {
 	Lowered    *Lowered // how a lowered graph's kernels differ from PyTorch's; nil: it is no such trace
 	Failures   []*Failure
 	Phases     []*Phase // compile-time flame chart, by start
+	Unclosed   []Phase  // of a trace that is over: phases whose end was not recorded, by start
+	Instants   []Instant
 	Caches     []CacheEvent
 	Symbols    []*Symbol
 	Ranks      []*Rank
@@ -550,6 +552,13 @@ type Phase struct {
 	Dur   time.Duration
 	Depth int
 	Open  bool // it still runs: Dur reaches to the newest event
+}
+
+// Instant is an event of a trace that has no length, such as the miss of a cache.
+type Instant struct {
+	Name string
+	ID   ID
+	At   time.Time
 }
 
 // CacheEvent is one look-up in a compile cache.

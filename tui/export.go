@@ -81,7 +81,7 @@ func (m *Model) export() tea.Cmd {
 
 // exportPicture writes the frame as it is seen, as an SVG.
 func (m *Model) exportPicture() tea.Cmd {
-	return m.writeOut(".svg", picture.SVG(m.View(), m.columns, m.sc.h))
+	return m.writeOut(".svg", picture.SVG("tcdbg, "+m.current().title.Name+": "+m.current().title.Asks, m.View(), m.columns, m.sc.h))
 }
 
 // writeOut writes a file named after the screen to the run's folder.

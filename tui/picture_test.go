@@ -43,17 +43,41 @@ func TestPictures(t *testing.T) {
 		d.script("keys g")
 		d.send(keyMsg(title(key).Key))
 		checkFrame(t, d.frame(), 110, 26)
-		svg := picture.SVG(d.frame(), 110, 26)
-		dec := xml.NewDecoder(strings.NewReader(svg))
-		for {
-			if _, err := dec.Token(); errors.Is(err, io.EOF) {
-				break
-			} else if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-		}
-		golden(t, name+".svg", svg)
+		drawn(t, name, d)
 	}
+}
+
+// The README leads with a training run of PyTorch's.
+func TestPictureOfPyTorch(t *testing.T) {
+	st, err := logs.Open([]string{"../explain/testdata/traces/pytorch-2.15/train_small.log.zst"}, logs.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = st.Close() })
+	r, err := fold.All(st, "train_small.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fakeFeed{report: r, run: Run{Title: "train_small.py", Ended: "exit 0"}, noSchedule: true}
+	d := newDriver(t, f, Options{Colour: true}, 110, 26)
+	d.script("keys g")
+	checkFrame(t, d.frame(), 110, 26)
+	drawn(t, "pytorch", d)
+}
+
+// drawn compares a picture of what is seen with the one that is kept.
+func drawn(t *testing.T, name string, d *driver) {
+	t.Helper()
+	svg := picture.SVG("tcdbg: the screen "+name, d.frame(), 110, 26)
+	dec := xml.NewDecoder(strings.NewReader(svg))
+	for {
+		if _, err := dec.Token(); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	golden(t, name+".svg", svg)
 }
 
 // A real run of ours answers on every screen what it is asked.

@@ -399,13 +399,13 @@ func Advise(r *explain.Report) {
 		}
 		items = append(items, item{explain.Advice{
 			Text: g.Lead.Title(), Pos: g.Lead.Pos, Fix: g.Fix, Cost: cost, Break: g, Frame: g.Lead.Compile.Frame,
-		}, groupWeight(g)})
+		}, GroupWeight(g)})
 	}
 	for _, a := range WrapperAdvice(r) { // not timed, yet it is the whole model
 		items = append(items, item{a, 1e5})
 	}
 	for _, a := range LibraryAdvice(r) {
-		items = append(items, item{a, groupWeight(a.Break)})
+		items = append(items, item{a, GroupWeight(a.Break)})
 	}
 	for _, a := range compiledApart(r) {
 		items = append(items, item{a, 1e4})
@@ -432,9 +432,9 @@ func Advise(r *explain.Report) {
 // what compiling takes once.
 const manyCalls = 1000
 
-// groupWeight orders breaks by their cost. A function that runs eagerly pays with every call,
+// GroupWeight orders breaks by their cost. A function that runs eagerly pays with every call,
 // which no log of PyTorch times.
-func groupWeight(g *explain.BreakGroup) float64 {
+func GroupWeight(g *explain.BreakGroup) float64 {
 	return g.Seconds + manyCalls*float64(max(g.LeftNanos, 0))/1e9 + float64(g.Graphs)*1e-3 + float64(len(g.Lost))*1e3
 }
 

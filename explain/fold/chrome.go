@@ -21,6 +21,9 @@ type openPhase struct {
 // maxPhases bounds the flame chart: beyond it short phases are only summed.
 const maxPhases = 60_000
 
+// maxInstants bounds the events without a length.
+const maxInstants = 20_000
+
 func chromiumEvent(f *Fold, r *logs.Record) {
 	var name string
 	var ph byte
@@ -65,6 +68,11 @@ func chromiumEvent(f *Fold, r *logs.Record) {
 		}
 	case 'E':
 		f.closePhase(rs, r, name, ts)
+	case 'i', 'I':
+		if at := time.UnixMicro(int64(ts)); len(f.instants) < maxInstants {
+			f.instants = append(f.instants, explain.Instant{Name: name, ID: f.id(r), At: at})
+			f.extend(at, 0)
+		}
 	}
 }
 

@@ -132,7 +132,9 @@ func outputGraph(f *Fold, r *logs.Record) {
 		gr.Inputs = g.Placeholders()
 		c.Ops = len(gr.Ops)
 	}
-	gr.LoadNodes = func() []explain.GraphNode { return explain.NodesOf(fx.Parse(load())) }
+	if r.HasPayload() { // a redacted trace has none
+		gr.LoadNodes = func() []explain.GraphNode { return explain.NodesOf(fx.Parse(load())) }
+	}
 	if isTable(text) {
 		f.hold(len(text))
 		gr.Table = text

@@ -63,6 +63,7 @@ type Fold struct {
 	symIndex  map[symbolKey]*explain.Symbol
 	side      []explain.SideNote
 	phases    []explain.Phase
+	instants  []explain.Instant
 	sums      map[string]*explain.PhaseSum
 	sumOrder  []string
 	fusing    map[explain.ID]*explain.Fusion // open text fusion logs

@@ -277,22 +277,33 @@ func copyKernels(f *Fold, r *explain.Report) {
 	}
 }
 
-func copyPhases(f *Fold, r *explain.Report) {
-	phases := slices.Clone(f.phases)
-	if f.live {
-		now := f.end
-		for _, rs := range f.ranks {
-			for _, open := range rs.stacks {
-				for i, p := range open {
-					at := time.UnixMicro(int64(p.start))
-					phases = append(
-						phases,
-						explain.Phase{Name: p.name, ID: p.id, Start: at, Dur: max(now.Sub(at), 0), Depth: i, Open: true},
-					)
-				}
+// openPhases are the phases whose end has not come, by their start.
+func openPhases(f *Fold) []explain.Phase {
+	var out []explain.Phase
+	for _, rs := range f.ranks {
+		for _, open := range rs.stacks {
+			for i, p := range open {
+				at := time.UnixMicro(int64(p.start))
+				out = append(out, explain.Phase{Name: p.name, ID: p.id, Start: at, Dur: max(f.end.Sub(at), 0), Depth: i, Open: true})
 			}
 		}
 	}
+	sort.SliceStable(out, func(i, j int) bool {
+		a, b := &out[i], &out[j]
+		return a.Start.Before(b.Start) || a.Start.Equal(b.Start) && (a.Depth < b.Depth || a.Depth == b.Depth && a.Name < b.Name)
+	})
+	return out
+}
+
+func copyPhases(f *Fold, r *explain.Report) {
+	phases := slices.Clone(f.phases)
+	open := openPhases(f)
+	if f.live {
+		phases = append(phases, open...)
+	} else {
+		r.Unclosed = open
+	}
+	r.Instants = slices.Clone(f.instants)
 	sort.SliceStable(phases, func(i, j int) bool {
 		if !phases[i].Start.Equal(phases[j].Start) {
 			return phases[i].Start.Before(phases[j].Start)

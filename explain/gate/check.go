@@ -45,6 +45,8 @@ type Violation struct {
 	Place string `json:"-"`
 	// Times is how much it was of what a limit counted; 0 for the limit itself.
 	Times int `json:"-"`
+	// Cost orders violations, the costliest first; a limit itself has none.
+	Cost float64 `json:"-"`
 }
 
 // Baseline is what a project accepts: causes by stable key, each as often as it says.
@@ -224,6 +226,7 @@ func CheckRemarks(r *explain.Report, l Limits, baseline bool) []string {
 // unknownTo lists what a baseline does not have, or not as often.
 func unknownTo(base *Baseline, r *explain.Report) []Violation {
 	var out []Violation
+	costs := costsOf(r)
 	inBreaks, recompiles, failures := base.compare(r)
 	for _, kind := range []struct {
 		rule, what string
@@ -234,17 +237,32 @@ func unknownTo(base *Baseline, r *explain.Report) []Violation {
 			if base.Version == 1 && kind.changes == &failures {
 				msg += " (a baseline of version 1 holds no failures: --write-baseline accepts it)"
 			}
-			out = append(out, Violation{Rule: kind.rule, Message: msg, Pos: c.Pos})
+			out = append(out, Violation{Rule: kind.rule, Message: msg, Pos: c.Pos, Cost: costs[c.Key]})
 		}
 		for _, m := range kind.changes.more() {
 			msg := fmt.Sprintf(
 				"more often: %s, %s, %d in the baseline%s", m.To.What, explain.Count(m.To.Count, "time"), m.From.Count,
 				inFramework(m.To.Noise),
 			)
-			out = append(out, Violation{Rule: kind.rule, Message: msg, Pos: m.To.Pos})
+			out = append(out, Violation{Rule: kind.rule, Message: msg, Pos: m.To.Pos, Cost: costs[m.To.Key]})
 		}
 	}
 	return out
+}
+
+// costsOf is what each break and recompile costs, by its key.
+func costsOf(r *explain.Report) map[string]float64 {
+	costs := map[string]float64{}
+	for _, g := range r.Breaks {
+		costs[g.Key] = diagnose.GroupWeight(g)
+	}
+	for _, rc := range r.Recompiles {
+		costs[rc.Key] += diagnose.RecompileWeight(rc)
+	}
+	for _, c := range FailureCauses(r) {
+		costs[c.Key] = failureCost
+	}
+	return costs
 }
 
 // inFramework says of a break whose line it is, where it is not the program's.
@@ -267,10 +285,13 @@ func breakPlaces(r *explain.Report) []Violation {
 		if g.Fix.Text != "" {
 			msg += ". " + g.Fix.Text
 		}
-		out = append(out, Violation{Rule: "break", Message: msg, Pos: g.Lead.Pos, Times: g.Times()})
+		out = append(out, Violation{Rule: "break", Message: msg, Pos: g.Lead.Pos, Times: g.Times(), Cost: diagnose.GroupWeight(g)})
 	}
 	return out
 }
+
+// failureCost is above what anything else costs: the function did not compile.
+const failureCost = 1e18
 
 func failurePlaces(r *explain.Report) []Violation {
 	var out []Violation
@@ -282,7 +303,7 @@ func failurePlaces(r *explain.Report) []Violation {
 		if f.Fix.Text != "" {
 			msg += ". " + f.Fix.Text
 		}
-		out = append(out, Violation{Rule: "failure", Message: msg, Pos: f.Pos, Times: 1})
+		out = append(out, Violation{Rule: "failure", Message: msg, Pos: f.Pos, Times: 1, Cost: failureCost})
 	}
 	return out
 }
@@ -318,7 +339,7 @@ func longestCompiles(r *explain.Report) []Violation {
 // recompilePlaces lists the recompiles by cause, as often as they were counted: what
 // the limit refused is none.
 func recompilePlaces(r *explain.Report) []Violation {
-	times := map[string]int{}
+	times, costs := map[string]int{}, costsOf(r)
 	for _, rc := range r.Recompiles {
 		if rc.Compile.Status != explain.Limit {
 			times[rc.Key]++
@@ -334,7 +355,7 @@ func recompilePlaces(r *explain.Report) []Violation {
 		v := Violation{
 			Rule:    "recompile",
 			Message: explain.RankPrefix(rc.Compile.ID) + rc.Compile.Frame.Title() + " recompiled, " + explain.Count(n, "time"),
-			Pos:     rc.Compile.Frame.Pos, Times: n,
+			Pos:     rc.Compile.Frame.Pos, Times: n, Cost: costs[rc.Key],
 		}
 		if len(rc.Failures) > 0 {
 			v.Message += ": " + explain.FailureText(&rc.Failures[0])
@@ -348,25 +369,6 @@ func recompilePlaces(r *explain.Report) []Violation {
 		out = append(out, v)
 	}
 	return out
-}
-
-// WriteAnnotations writes violations as GitHub workflow commands, which show
-// at the lines of a pull request. Paths under root become relative to it.
-func WriteAnnotations(w io.Writer, list []Violation, root string) error {
-	for _, v := range list {
-		var where string
-		if v.Pos.File != "" {
-			file := v.Pos.File
-			if rel, err := filepath.Rel(root, file); root != "" && err == nil && !strings.HasPrefix(rel, "..") {
-				file = rel
-			}
-			where = fmt.Sprintf("file=%s,line=%d,", property(file), max(v.Pos.Line, 1))
-		}
-		if _, err := fmt.Fprintf(w, "::error %stitle=tcdbg %s::%s\n", where, property(v.Rule), message(v.Message)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // message escapes what a workflow command's text must not hold.

@@ -34,8 +34,8 @@ func (t *TextWriter) calls(r *explain.Report) {
 		t.line("  not recorded: %s", m)
 	}
 	for i, k := range c.Tracks {
-		if i == Rows {
-			t.more(len(c.Tracks)-Rows, "function")
+		if i == t.most(Rows) {
+			t.more(len(c.Tracks)-t.most(Rows), "function")
 			break
 		}
 		t.line("  %-28s %s", k.Name, trackText(k))
@@ -53,7 +53,7 @@ func (t *TextWriter) served(k *explain.CallTrack) {
 		if c.Served == nil {
 			continue
 		}
-		if shown++; shown > entryRows {
+		if shown++; shown > t.most(entryRows) {
 			t.line("    and further entries")
 			return
 		}

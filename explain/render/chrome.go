@@ -65,6 +65,12 @@ func chromeStart(r *explain.Report) time.Time {
 	for _, p := range r.Phases {
 		note(p.Start)
 	}
+	for _, p := range r.Unclosed {
+		note(p.Start)
+	}
+	for _, x := range r.Instants {
+		note(x.At)
+	}
 	for _, fr := range r.Frames {
 		for _, c := range fr.Compiles {
 			note(c.Start)
@@ -88,11 +94,14 @@ func chromeEvents(r *explain.Report) []chromeEvent {
 	}
 	start, brief := chromeStart(r), explain.BriefNames(r)
 	for _, p := range r.Phases {
-		dur := float64(p.Dur) / 1e3
-		e := chromeEvent{Name: p.Name, Cat: "compile", Phase: "X", TS: since(start, p.Start), Dur: &dur, PID: max(p.ID.Rank, 0)}
-		if p.ID.Frame >= 0 {
-			e.Args = map[string]any{"compile_id": p.ID.CompileID.String(), "epoch": p.ID.Epoch}
-		}
+		out = append(out, phaseEvent(p, start))
+	}
+	for i := range r.Unclosed {
+		out = append(out, phaseEvent(&r.Unclosed[i], start))
+	}
+	for _, x := range r.Instants {
+		e := chromeEvent{Name: x.Name, Cat: "compile", Phase: "i", Scope: "t", TS: since(start, x.At), PID: max(x.ID.Rank, 0)}
+		e.Args = compileArgs(x.ID)
 		out = append(out, e)
 	}
 	for _, fr := range r.Frames {
@@ -110,7 +119,50 @@ func chromeEvents(r *explain.Report) []chromeEvent {
 	for i := range out {
 		out[i].TID = lanes.place(&out[i])
 	}
+	names = append(names, threadNames(out)...)
 	return append(names, out...)
+}
+
+// phaseEvent is a phase; one whose end was not recorded reaches to the end of what was.
+func phaseEvent(p *explain.Phase, start time.Time) chromeEvent {
+	dur := float64(p.Dur) / 1e3
+	e := chromeEvent{Name: p.Name, Cat: "compile", Phase: "X", TS: since(start, p.Start), Dur: &dur, PID: max(p.ID.Rank, 0)}
+	e.Args = compileArgs(p.ID)
+	if p.Open {
+		if e.Args == nil {
+			e.Args = map[string]any{}
+		}
+		e.Args["end"] = "not recorded"
+	}
+	return e
+}
+
+// compileArgs names the compile that an event is of; nil where it is of none.
+func compileArgs(id explain.ID) map[string]any {
+	if id.Frame < 0 {
+		return nil
+	}
+	return map[string]any{"compile_id": id.CompileID.String(), "epoch": id.Epoch}
+}
+
+// threadNames names the lanes, and processes that no rank has named.
+func threadNames(events []chromeEvent) []chromeEvent {
+	type lane struct{ pid, tid int }
+	seen := map[lane]bool{}
+	var out []chromeEvent
+	for i := range events {
+		l := lane{events[i].PID, events[i].TID}
+		if seen[l] {
+			continue
+		}
+		seen[l] = true
+		name := "compile"
+		if l.tid > 0 {
+			name = "compile, at the same time " + strconv.Itoa(l.tid)
+		}
+		out = append(out, chromeEvent{Name: "thread_name", Phase: "M", PID: l.pid, TID: l.tid, Args: map[string]any{"name": name}})
+	}
+	return out
 }
 
 // since is a moment in microseconds.

@@ -92,7 +92,7 @@ func TestChromeTraceIsStrict(t *testing.T) {
 			t.Fatal(err)
 		}
 		n, err := strictChrome(b.Bytes())
-		if err != nil || n < len(r.Phases) {
+		if err != nil || n < len(r.Phases)+len(r.Unclosed) {
 			t.Errorf("%s: %d slices of %d phases: %v", path, n, len(r.Phases), err)
 		}
 		total += n
@@ -133,5 +133,38 @@ func TestChromeLanes(t *testing.T) {
 	}
 	if len(tids) != maxLanes {
 		t.Errorf("%d lanes", len(tids))
+	}
+}
+
+// TestChromeKeepsWhatNeverEnded: phases without an end and instants are written, and each lane
+// and process has a name.
+func TestChromeKeepsWhatNeverEnded(t *testing.T) {
+	start := time.Unix(1_800_000_000, 0)
+	id := explain.ID{Rank: -1, CompileID: logs.NoCompile}
+	r := &explain.Report{
+		Title:    "a run",
+		Unclosed: []explain.Phase{{Name: "never ended", ID: id, Start: start, Dur: time.Second, Open: true}},
+		Instants: []explain.Instant{{Name: "cache miss", ID: id, At: start.Add(time.Millisecond)}},
+	}
+	r.Phases = []*explain.Phase{{Name: "overlaps", ID: id, Start: start.Add(time.Second / 2), Dur: time.Second}}
+	var b bytes.Buffer
+	if err := WriteChrome(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := strictChrome(b.Bytes()); err != nil || n != 2 {
+		t.Errorf("%d slices: %v", n, err)
+	}
+	named, kinds := map[[2]int]bool{}, map[string]string{}
+	for _, e := range chromeEvents(r) {
+		if e.Name == "thread_name" {
+			named[[2]int{e.PID, e.TID}] = true
+		}
+		kinds[e.Name] = e.Phase
+		if e.Phase != "M" && !named[[2]int{e.PID, e.TID}] {
+			t.Errorf("%s is in a thread without a name", e.Name)
+		}
+	}
+	if kinds["never ended"] != "X" || kinds["cache miss"] != "i" || kinds["process_name"] != "M" {
+		t.Errorf("%v", kinds)
 	}
 }

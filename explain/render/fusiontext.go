@@ -23,7 +23,7 @@ func (t *TextWriter) fusion(r *explain.Report) {
 	t.section("FUSION")
 	said := map[string]bool{}
 	for i, f := range r.Fusions {
-		if i == Rows {
+		if i == t.most(Rows) {
 			t.more(len(r.Fusions)-Rows, "graph")
 			return
 		}
@@ -33,7 +33,7 @@ func (t *TextWriter) fusion(r *explain.Report) {
 			explain.Count(v.Fused, "fusion"), explain.Count(v.Refused, "refusal")+savedText(v),
 		)
 		for j := range v.Reasons {
-			if j == fusionReasons {
+			if j == t.most(fusionReasons) {
 				t.line("      ... and %s", explain.Count(len(v.Reasons)-j, "more reason"))
 				break
 			}
@@ -73,7 +73,7 @@ func (t *TextWriter) losses(r *explain.Report, v *fusion.View) {
 		if l.Bytes <= 0 {
 			break
 		}
-		if i >= fusionLosses {
+		if i >= t.most(fusionLosses) {
 			more++
 			continue
 		}
@@ -95,7 +95,7 @@ func (t *TextWriter) losses(r *explain.Report, v *fusion.View) {
 // sourceLines are the lines of the program that a node computes.
 func (t *TextWriter) sourceLines(node string, at []logs.Pos) {
 	for i, p := range at {
-		if i == fusionLines {
+		if i == t.most(fusionLines) {
 			t.line("            %s: and %s", node, explain.Count(len(at)-i, "more line"))
 			return
 		}

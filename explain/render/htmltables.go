@@ -28,7 +28,7 @@ func (h *htmlWriter) numerics(r *explain.Report) {
 // asText is a section that the page has as the text report has it.
 func (h *htmlWriter) asText(id, title string, r *explain.Report, write func(t *TextWriter, r *explain.Report)) {
 	var b strings.Builder
-	t := &TextWriter{bufio.NewWriter(&b), h.names}
+	t := &TextWriter{W: bufio.NewWriter(&b), names: h.names}
 	write(t, r)
 	_ = t.W.Flush() // a Builder takes all
 	text := strings.TrimSpace(b.String())

@@ -14,8 +14,8 @@ import (
 // runTime says where the steps of each process spend their time.
 func (t *TextWriter) runTime(r *explain.Report) {
 	for i, p := range r.Profiles {
-		if i == Rows {
-			t.more(len(r.Profiles)-Rows, "process")
+		if i == t.most(Rows) {
+			t.more(len(r.Profiles)-t.most(Rows), "process")
 			return
 		}
 		name := "RUN TIME: "
@@ -45,8 +45,8 @@ func (t *TextWriter) costs(p *explain.Profile) {
 	}
 	t.line("  %10s %5s %6s", p.Of(), "share", "calls")
 	for i, c := range costs {
-		if i == Rows {
-			t.more(len(costs)-Rows, "row")
+		if i == t.most(Rows) {
+			t.more(len(costs)-t.most(Rows), "row")
 			return
 		}
 		place := c.Place(t.names.Place)

@@ -12,8 +12,8 @@ func (t *TextWriter) skipped(r *explain.Report) {
 	}
 	t.section("SKIPPED: " + explain.Count(len(list), "function"))
 	for i, fr := range list {
-		if i == Rows {
-			t.more(len(list)-Rows, "function")
+		if i == t.most(Rows) {
+			t.more(len(list)-t.most(Rows), "function")
 			break
 		}
 		t.line("  %s %s", fr.Title(), t.names.At(fr.Pos))

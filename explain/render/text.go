@@ -9,6 +9,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"sort"
 	"strconv"
@@ -32,11 +33,25 @@ const Rows = 12
 type TextWriter struct {
 	W     *bufio.Writer
 	names explain.Names
+	all   bool // nothing is left out
+}
+
+// most is how many rows are shown of a list that shows n where it is folded.
+func (t *TextWriter) most(n int) int {
+	if t.all {
+		return math.MaxInt
+	}
+	return n
 }
 
 // WriteText writes the report as plain text.
-func WriteText(w io.Writer, r *explain.Report) error {
-	t := &TextWriter{bufio.NewWriter(w), explain.BriefNames(r)}
+func WriteText(w io.Writer, r *explain.Report) error { return writeText(w, r, false) }
+
+// WriteAllText writes it with every row that WriteText leaves out.
+func WriteAllText(w io.Writer, r *explain.Report) error { return writeText(w, r, true) }
+
+func writeText(w io.Writer, r *explain.Report, all bool) error {
+	t := &TextWriter{bufio.NewWriter(w), explain.BriefNames(r), all}
 	t.head(r)
 	for _, section := range textSections {
 		section(t, r)
@@ -110,6 +125,15 @@ func (t *TextWriter) head(r *explain.Report) {
 	}
 }
 
+// opsWords counts the operators of the graphs, where their graphs are recorded.
+func opsWords(r *explain.Report) string {
+	recorded := slices.ContainsFunc(r.Graphs, func(g *explain.Graph) bool { return g.LoadNodes != nil })
+	if r.Totals.Ops == 0 && r.Totals.Graphs > 0 && !recorded {
+		return "operators not recorded"
+	}
+	return explain.Count(r.Totals.Ops, "op")
+}
+
 // logged is a count with what belongs to it.
 func logged(r *explain.Report, n int, what, more string) string {
 	if r.Unlogged(n) {
@@ -124,7 +148,7 @@ func (t *TextWriter) advice(r *explain.Report) {
 	}
 	t.section("FIRST")
 	for i, a := range r.Advice {
-		if i == 5 {
+		if i == t.most(5) {
 			break
 		}
 		t.line("%2d. %s: %s (%s)", i+1, t.names.Place(a.Pos), a.Text, a.Cost)
@@ -150,7 +174,7 @@ func (t *TextWriter) breaks(r *explain.Report) {
 		case g.Lead.Noise:
 			noise = append(noise, g)
 		case g.CausedBy != nil && !g.CausedBy.Lead.Noise:
-		case shown >= Rows:
+		case shown >= t.most(Rows):
 			hidden++
 		default:
 			shown++
@@ -183,8 +207,8 @@ func (t *TextWriter) noise(r *explain.Report, groups []*explain.BreakGroup) {
 	groups = slices.DeleteFunc(groups, func(g *explain.BreakGroup) bool { return g.CausedBy != nil && g.Times() == 0 })
 	t.line("  framework breaks: %s inside torch or the standard library", explain.Count(n, "break"))
 	for i, g := range groups {
-		if i == Rows {
-			t.more(len(groups)-Rows, "cause")
+		if i == t.most(Rows) {
+			t.more(len(groups)-t.most(Rows), "cause")
 			return
 		}
 		place := orUnknown(g.Lead.Code) + " " + t.names.At(g.Lead.Pos)
@@ -247,7 +271,7 @@ func (t *TextWriter) group(g *explain.BreakGroup, indent string) {
 		t.line("%s      %s", indent, l)
 	}
 	for i, c := range g.Causes {
-		if i == 5 {
+		if i == t.most(5) {
 			t.line("%s    and %s caused by it", indent, explain.Count(len(g.Causes)-5, "more break"))
 			break
 		}
@@ -325,8 +349,8 @@ func (t *TextWriter) recompiles(r *explain.Report) {
 	}
 	sort.SliceStable(order, func(i, j int) bool { return cost[whole[order[i]]] > cost[whole[order[j]]] })
 	for i, fn := range order {
-		if i == Rows {
-			t.more(len(order)-Rows, "function")
+		if i == t.most(Rows) {
+			t.more(len(order)-t.most(Rows), "function")
 			return
 		}
 		t.functionRecompiles(byFunction[fn])
@@ -359,7 +383,7 @@ func (t *TextWriter) functionRecompiles(list []*explain.Recompile) {
 		seconds(took), t.calledFrom(list[0].Compile),
 	)
 	for i, rc := range list {
-		if i == 9 {
+		if i == t.most(9) {
 			t.line("    ... and %d more", len(list)-9)
 			break
 		}
@@ -435,8 +459,8 @@ func (t *TextWriter) failures(r *explain.Report) {
 	t.section(fmt.Sprintf("FAILURES: %d", len(r.Failures)))
 	raised, eager := r.Raised()
 	for i, f := range raised {
-		if i == Rows {
-			t.more(len(raised)-Rows, "failure")
+		if i == t.most(Rows) {
+			t.more(len(raised)-t.most(Rows), "failure")
 			break
 		}
 		t.failure(f)
@@ -468,7 +492,7 @@ func (t *TextWriter) frames(r *explain.Report) {
 		if fr.Parent != nil && explain.ParentShown(fr) {
 			continue
 		}
-		if shown >= 3*Rows {
+		if shown >= t.most(3*Rows) {
 			t.more(len(r.Frames)-shown, "frame")
 			return
 		}
@@ -525,9 +549,9 @@ func (t *TextWriter) frame(fr *explain.Frame, indent string) int {
 		return n
 	}
 	for i, res := range fr.Resumes {
-		if i == Rows {
-			t.line("  %s  ... and %s", indent, explain.Count(len(fr.Resumes)-Rows, "more resumed part"))
-			return n + len(fr.Resumes) - Rows
+		if i == t.most(Rows) {
+			t.line("  %s  ... and %s", indent, explain.Count(len(fr.Resumes)-t.most(Rows), "more resumed part"))
+			return n + len(fr.Resumes) - t.most(Rows)
 		}
 		n += t.frame(res, indent+"  ")
 	}

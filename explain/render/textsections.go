@@ -52,7 +52,7 @@ func (t *TextWriter) guardDiffs(r *explain.Report) {
 		var last *explain.Compile
 		var before *explain.GuardNode
 		for _, c := range fr.Compiles {
-			if c.Guards == nil || shown >= 6 {
+			if c.Guards == nil || shown >= t.most(6) {
 				continue
 			}
 			if len(fr.Compiles) == 1 {
@@ -68,7 +68,7 @@ func (t *TextWriter) guardDiffs(r *explain.Report) {
 					}
 					t.line("  %s [%s] against [%s]: %d %s", explain.FrameTitle(fr), idText(c.ID), idText(last.ID), len(changes), differ)
 					for i, ch := range changes {
-						if i == 3 {
+						if i == t.most(3) {
 							t.line("      ... and %d more", len(changes)-3)
 							break
 						}
@@ -158,8 +158,8 @@ func (t *TextWriter) graphs(r *explain.Report) {
 	before := ""
 	owners := graphOwners(r)
 	for i, g := range r.Graphs {
-		if i == Rows {
-			t.more(len(r.Graphs)-Rows, "graph")
+		if i == t.most(Rows) {
+			t.more(len(r.Graphs)-t.most(Rows), "graph")
 			return
 		}
 		var stages []string
@@ -206,8 +206,8 @@ func (t *TextWriter) Kernels(r *explain.Report) {
 	t.section(fmt.Sprintf("KERNELS: %d generated, %d extern", r.Totals.Kernels, len(r.Kernels)-r.Totals.Kernels))
 	list, total := explain.CostliestKernels(r)
 	for i, k := range list {
-		if i == Rows {
-			t.more(len(list)-Rows, "kernel")
+		if i == t.most(Rows) {
+			t.more(len(list)-t.most(Rows), "kernel")
 			return
 		}
 		row := fmt.Sprintf("  [%s] %-44s %-6s ", idText(k.ID), explain.ClipText(k.Name, 44), k.Lang)
@@ -228,14 +228,14 @@ func (t *TextWriter) autotuned(r *explain.Report) {
 	}
 	t.section("AUTOTUNED: " + explain.Count(len(r.Autotuned), "graph"))
 	for i, a := range r.Autotuned {
-		if i == Rows {
-			t.more(len(r.Autotuned)-Rows, "graph")
+		if i == t.most(Rows) {
+			t.more(len(r.Autotuned)-t.most(Rows), "graph")
 			return
 		}
 		t.line("  [%s] %s: %s", idText(a.ID), a.Graph, a.Summary())
 		changes := a.Changes()
 		for j, c := range changes {
-			if j == tunedRows {
+			if j == t.most(tunedRows) {
 				t.line("      ... and %s", explain.Count(len(changes)-j, "more choice"))
 				break
 			}
@@ -265,8 +265,8 @@ func (t *TextWriter) time(r *explain.Report) {
 	t.section("COMPILE TIME: " + total)
 	t.line("  %-44s %7s %10s %10s", "phase", "times", "total s", "self s")
 	for i, p := range r.PhaseSums {
-		if i == Rows {
-			t.more(len(r.PhaseSums)-Rows, "phase")
+		if i == t.most(Rows) {
+			t.more(len(r.PhaseSums)-t.most(Rows), "phase")
 			return
 		}
 		t.line("  %-44s %7d %10.3f %10.3f", explain.ClipText(p.Name, 44), p.Count, p.Seconds, p.Self)
@@ -293,8 +293,8 @@ func (t *TextWriter) caches(r *explain.Report) {
 		}
 	}
 	for i, why := range explain.ByCount(bypassed) {
-		if i == Rows {
-			t.more(len(bypassed)-Rows, "reason")
+		if i == t.most(Rows) {
+			t.more(len(bypassed)-t.most(Rows), "reason")
 			return
 		}
 		t.line("  %d x %s", bypassed[why], why)
@@ -307,8 +307,8 @@ func (t *TextWriter) symbols(r *explain.Report) {
 	}
 	t.section(fmt.Sprintf("DYNAMIC SIZES: %d", len(r.Symbols)))
 	for i, s := range r.Symbols {
-		if i == Rows {
-			t.more(len(r.Symbols)-Rows, "symbol")
+		if i == t.most(Rows) {
+			t.more(len(r.Symbols)-t.most(Rows), "symbol")
 			return
 		}
 		end := ""
@@ -339,7 +339,7 @@ func (t *TextWriter) ranks(r *explain.Report) {
 		byRank[k.Rank] = k
 	}
 	for i, g := range r.RankGroups {
-		if i == Rows {
+		if i == t.most(Rows) {
 			t.more(len(r.RankGroups)-Rows, "group")
 			break
 		}
@@ -352,7 +352,7 @@ func (t *TextWriter) ranks(r *explain.Report) {
 			t.line("      first difference (%s): %s", g.Parted.Kind, g.Parted.Text)
 		}
 		for j, d := range g.Differs {
-			if j == 5 {
+			if j == t.most(5) {
 				t.line("      ... and %d more", len(g.Differs)-5)
 				break
 			}
@@ -362,7 +362,7 @@ func (t *TextWriter) ranks(r *explain.Report) {
 		}
 	}
 	for i := range r.Stragglers {
-		if i == Rows {
+		if i == t.most(Rows) {
 			t.more(len(r.Stragglers)-Rows, "straggler")
 			break
 		}
@@ -442,8 +442,8 @@ func (t *TextWriter) notes(r *explain.Report) {
 	}
 	t.section("REMARKS")
 	for i, kind := range explain.ByCount(n) {
-		if i == Rows {
-			t.more(len(n)-Rows, "kind")
+		if i == t.most(Rows) {
+			t.more(len(n)-t.most(Rows), "kind")
 			return
 		}
 		t.remarks(kind, said[kind])
@@ -457,7 +457,7 @@ const remarksEach = 3
 func (t *TextWriter) remarks(kind string, said map[string]int) {
 	left := 0
 	for i, text := range explain.ByCount(said) {
-		if i < remarksEach {
+		if i < t.most(remarksEach) {
 			t.line("  %d x %s: %s", said[text], kind, text)
 		} else {
 			left += said[text]

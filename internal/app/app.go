@@ -15,6 +15,7 @@ import (
 
 	"tcdbg/backends"
 	"tcdbg/inductor"
+	"tcdbg/internal/app/bundle"
 	"tcdbg/internal/app/lowering"
 	"tcdbg/internal/quietstart"
 )
@@ -69,6 +70,7 @@ func Main(p Process) int {
 	if len(p.Args) == 2 && p.Args[0] == partCommand {
 		return partMain(p)
 	}
+	defer bundle.CleanUp()
 	s := &session{Process: p}
 	cmd := s.commands()
 	cmd.SetArgs(p.Args)

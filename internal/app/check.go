@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"tcdbg/explain"
@@ -23,9 +24,18 @@ func (s *session) check(f checkFlags, args []string, foreign bool) error {
 	if f.annotate != "" && f.annotate != "github" {
 		return failf(ExitUsage, "--annotate %s: the only value is github", f.annotate)
 	}
-	base, err := readBaseline(f.baseline)
-	if err != nil {
-		return err
+	if f.annotate == "github" {
+		f.format = "github"
+	}
+	if !slices.Contains(gate.Formats, f.format) {
+		return failf(ExitUsage, "unknown format %q; there are %s", f.format, strings.Join(gate.Formats, ", "))
+	}
+	var base *gate.Baseline
+	var err error
+	if !strings.Contains(f.baseline, ofRelease) { // what is wrong with it is said before anything runs
+		if base, err = readBaseline(f.baseline); err != nil {
+			return err
+		}
 	}
 	command := args[0]
 	if args, err = s.checkedTrace(args, foreign); err != nil {
@@ -37,12 +47,17 @@ func (s *session) check(f checkFlags, args []string, foreign bool) error {
 		return err
 	}
 	defer done()
+	if base == nil {
+		if base, err = readBaseline(forRelease(f.baseline, r)); err != nil {
+			return err
+		}
+	}
 	if ended != 0 {
 		return s.checkFailed(f, command, ended, r, base)
 	}
 	s.remark("", gate.CheckRemarks(r, f.limits, base != nil || f.write != ""))
 	if f.write != "" {
-		return writeBaseline(f.write, r)
+		return writeBaseline(forRelease(f.write, r), r)
 	}
 	found := gate.Check(r, f.limits, base)
 	s.code = ExitOK
@@ -69,11 +84,40 @@ func (s *session) checkFailed(f checkFlags, command string, code int, r *explain
 }
 
 func (s *session) writeViolations(f checkFlags, found []gate.Violation) error {
-	if f.annotate == "github" {
-		wd, _ := os.Getwd()
-		return gate.WriteAnnotations(s.Stdout, found, wd)
+	root := os.Getenv("GITHUB_WORKSPACE")
+	if !filepath.IsAbs(root) {
+		root, _ = os.Getwd()
 	}
-	return gate.WriteViolations(s.Stdout, found)
+	if f.out == "" || f.out == "-" {
+		return gate.Write(s.Stdout, f.format, found, root, Version)
+	}
+	if err := gate.WriteViolations(s.Stdout, found); err != nil {
+		return err
+	}
+	return writeOut(f.out, func(o *outFile) error { return gate.Write(o, f.format, found, root, Version) })
+}
+
+// ofRelease in the name of a baseline stands for PyTorch's release: each has breaks of its own.
+const ofRelease = "{torch}"
+
+// forRelease is a baseline's name for what a report is of.
+func forRelease(path string, r *explain.Report) string {
+	release := "unknown"
+	if number, ok := strings.CutPrefix(r.Engine, "PyTorch "); ok {
+		parts := strings.SplitN(number, ".", 3)
+		if release = parts[0]; len(parts) > 1 {
+			release += "." + parts[1]
+		}
+	} else if r.OfGo() {
+		release = "tcdbg"
+	}
+	safe := strings.Map(func(c rune) rune { // the trace's word, in a path
+		if c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c == '.' {
+			return c
+		}
+		return '_'
+	}, release)
+	return strings.ReplaceAll(path, ofRelease, safe)
 }
 
 // checkedTrace runs what is to be checked, where it is a program; its output

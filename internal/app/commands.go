@@ -1,12 +1,22 @@
 package app
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"tcdbg/explain/rewrite"
+	"tcdbg/internal/app/mcp"
 	"tcdbg/logs"
 )
 
@@ -28,7 +38,7 @@ replays PyTorch (exec, replay).
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(s.runCommand(), s.execCommand(), s.replayCommand(), s.tryCommand(),
-		s.fixCommand(), benchCommand(s), s.versionCommand(), s.completionCommand(root))
+		s.fixCommand(), benchCommand(s), mcpCommand(s), s.versionCommand(), s.completionCommand(root))
 	root.AddCommand(s.reportCommands()...)
 	root.AddCommand(s.maintenanceCommands()...)
 	return root
@@ -100,7 +110,7 @@ command; its exit code becomes tcdbg's.`,
 	c.Flags().IntVar(&f.profile, "profile", 0, "record `STEPS` steady steps with torch.profiler (5 where none are named)")
 	c.Flags().Lookup("profile").NoOptDefVal = "5"
 	c.Flags().BoolVar(&f.noProvenance, "no-provenance", false, "do not set INDUCTOR_PROVENANCE (it costs some compile time)")
-	c.Flags().StringArrayVar(&f.maps, "source-map", nil, "`FROM=TO`: where the trace names a source file under FROM, read it under TO")
+	c.Flags().StringArrayVar(&f.maps, "source-map", nil, sourceMapUsage)
 	return c
 }
 
@@ -117,7 +127,7 @@ terminal it prints the report.`,
 		RunE:    func(_ *cobra.Command, args []string) error { return s.replay(f, args) },
 	}
 	c.Flags().BoolVarP(&f.follow, "follow", "f", false, "keep reading as files grow and new ones appear")
-	c.Flags().StringArrayVar(&f.maps, "source-map", nil, "`FROM=TO`: where the trace names a source file under FROM, read it under TO")
+	c.Flags().StringArrayVar(&f.maps, "source-map", nil, sourceMapUsage)
 	return c
 }
 
@@ -150,6 +160,106 @@ func (s *session) completionCommand(root *cobra.Command) *cobra.Command {
 		},
 	}
 }
+
+func mcpCommand(s *session) *cobra.Command {
+	var write bool
+	var maps []string
+	c := &cobra.Command{
+		Use:   "mcp [flags]",
+		Short: "Serve assistants: findings, sources, comparisons and trials as tools",
+		Long: `Serves the Model Context Protocol over standard input and output, for an assistant
+that starts it: the tools findings, source and diff read saved runs and traces. With
+--write the tools run and try run programs, too. No tool changes a source file.`,
+		Example: "  claude mcp add tcdbg -- tcdbg mcp",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			m, err := parseSourceMap(maps)
+			if err != nil {
+				return err
+			}
+			ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+			defer stop()
+			err = mcp.Serve(ctx, mcpHost(s, m), s.Stdin, s.Stdout, write)
+			if err != nil && ctx.Err() == nil && !errors.Is(err, io.EOF) {
+				return failf(ExitData, "the client's messages cannot be read: %v", err)
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&write, "write", false, "allow tools that run programs")
+	c.Flags().StringArrayVar(&maps, "source-map", nil, sourceMapUsage)
+	return c
+}
+
+// mcpHost is what the tools for assistants need.
+func mcpHost(s *session, maps sourceMap) *mcp.Host {
+	quiet := &session{Process: s.Process} // standard input and output are the client's
+	return &mcp.Host{
+		Version: Version,
+		Open: func(trace string) (*mcp.Trace, error) {
+			st, t, err := quiet.openStore([]string{trace})
+			if err != nil {
+				return nil, err
+			}
+			t.maps = maps
+			r, err := t.fold(st)
+			if err != nil {
+				st.Close()
+				return nil, err
+			}
+			rewrite.AddRewrites(r, t.files().Source)
+			return &mcp.Trace{Report: r, Source: t.files().Source, Close: func() { st.Close(); t.bundle.Close() }}, nil
+		},
+		Run: func(ctx context.Context, command []string) (*mcp.Ran, error) {
+			args := append([]string{"run", "--plain"}, command...)
+			if !ofGo(command[0]) {
+				args = append([]string{"exec", "--plain", "--"}, command...)
+			}
+			return ranSince(ctx, command, args)
+		},
+		Try: func(ctx context.Context, o mcp.Try) (*mcp.Ran, error) {
+			args := []string{"try", "--all", "--steps", strconv.Itoa(o.Steps)}
+			for _, id := range o.Only {
+				args = append(args, "--only", id)
+			}
+			if !ofGo(o.Command[0]) {
+				args = append(args, "--")
+			}
+			return ranSince(ctx, o.Command, append(args, o.Command...))
+		},
+	}
+}
+
+// ofGo says whether a program is one that tcdbg run runs.
+func ofGo(program string) bool {
+	return strings.HasSuffix(program, ".go") || strings.HasSuffix(program, ".pt2") || hasGoFiles(program)
+}
+
+// ranSince runs a command line of ours and finds the run that it kept.
+func ranSince(ctx context.Context, command, args []string) (*mcp.Ran, error) {
+	start := time.Now()
+	ran, err := mcp.Command(ctx, args...)
+	if err != nil {
+		return nil, err
+	}
+	runs, err := listRuns()
+	if err != nil {
+		return ran, nil // none was kept
+	}
+	dir, _ := os.Getwd()
+	var last time.Time
+	for _, r := range runs {
+		i := &r.Info
+		ours := i.Dir == dir && len(i.Program) > 0 && i.Program[0] == command[0] && !i.Start.Before(start)
+		if ours && i.Start.After(last) {
+			ran.Run, last = i.ID, i.Start
+		}
+	}
+	return ran, nil
+}
+
+// sourceMapUsage is what --source-map does.
+const sourceMapUsage = "`FROM=TO`: where the trace names a source file under FROM, read it under TO"
 
 // atLeast requires arguments and says which.
 func atLeast(n int, what string) cobra.PositionalArgs {

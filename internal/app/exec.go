@@ -193,7 +193,7 @@ func (s *session) execReport(r *Run) error {
 	if err != nil {
 		return err
 	}
-	if err := writeReport(s.Stderr, report, r.Info.Dir, reportFlags{format: "text"}); err != nil {
+	if err := writeReport(s.Stderr, report, &feed{root: r.Info.Dir}, reportFlags{format: "text"}); err != nil {
 		return err
 	}
 	fmt.Fprintf(s.Stderr, "tcdbg: run %s is saved; tcdbg replay last opens it\n", r.Info.ID)

@@ -15,6 +15,7 @@ import (
 	"tcdbg/explain/fold"
 	"tcdbg/explain/remedy"
 	"tcdbg/explain/rewrite"
+	"tcdbg/internal/app/bundle"
 	"tcdbg/internal/app/lowering"
 	"tcdbg/logs"
 	"tcdbg/logs/ctl"
@@ -33,6 +34,7 @@ type feed struct {
 	root      string // from which paths are shown
 	exportDir string
 	maps      sourceMap
+	bundle    *bundle.Bundle    // that the trace is from; nil: it is from none
 	again     func(*feed) error // starts the program once more; nil: it cannot
 	state     *feedState
 	broken    error           // a goroutine of ours failed
@@ -379,6 +381,9 @@ const maxSource = 8 << 20
 // Source implements tui.Feed. Names come from traces: only regular files of a
 // source's size are read, and nothing but their lines is shown.
 func (f *feed) Source(name string) ([]string, error) {
+	if lines, ok := f.bundle.Lines(name); ok {
+		return lines, nil
+	}
 	text, err := regular.Read(f.Path(name), maxSource)
 	if err != nil {
 		return nil, err

@@ -70,7 +70,7 @@ type numericsCheck struct {
 
 // otherLimits are the flags of check that --numerics does not go with.
 var otherLimits = []string{
-	"baseline", "write-baseline", "annotate", "max-breaks", "max-recompiles", "max-failures", "max-compile-time",
+	"baseline", "write-baseline", "annotate", "format", "out", "max-breaks", "max-recompiles", "max-failures", "max-compile-time",
 }
 
 // checkNumerics is check --numerics.

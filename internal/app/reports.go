@@ -9,6 +9,8 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"syscall"
 
 	"tcdbg/explain"
@@ -16,6 +18,7 @@ import (
 	"tcdbg/explain/gate"
 	"tcdbg/explain/render"
 	"tcdbg/explain/rewrite"
+	"tcdbg/internal/app/bundle"
 	"tcdbg/internal/app/exported"
 	"tcdbg/internal/app/lowering"
 	"tcdbg/logs"
@@ -28,22 +31,75 @@ import (
 // of them fold a trace and hand the report to package explain.
 
 // formats is the table of report formats.
-func formats() map[string]func(io.Writer, *explain.Report) error {
+func formats(f reportFlags) map[string]func(io.Writer, *explain.Report) error {
+	markdown := func(w io.Writer, r *explain.Report) error {
+		from := origin(f.command)
+		if f.machine != "" {
+			from.Machine = f.machine
+		}
+		return render.WriteMarkdown(w, r, from)
+	}
+	text := render.WriteText
+	if f.all {
+		text = render.WriteAllText
+	}
 	return map[string]func(io.Writer, *explain.Report) error{
-		"text": render.WriteText, "json": render.WriteJSON, "html": render.WriteHTML, "chrome": render.WriteChrome,
+		"text": text, "json": render.WriteJSON, "html": render.WriteHTML, "chrome": render.WriteChrome,
+		"markdown": markdown, "md": markdown,
 	}
 }
 
 // reportFlags are the flags of report.
 type reportFlags struct {
-	format string
-	out    string
+	format  string
+	out     string
+	all     bool   // text: nothing is folded
+	command string // that makes the trace, or the report, again
+	maps    []string
+	machine string // of the run, where it is not this one
 }
+
+// origin is what a report says of where it is from.
+func origin(command string) render.Origin {
+	return render.Origin{Tool: Version, Machine: runtime.GOOS + "/" + runtime.GOARCH, Command: command}
+}
+
+// commandOf is the command that made a run again; of other traces, the one that reports on them.
+func commandOf(t *traces, args []string) string {
+	if t.bundle != nil && t.bundle.Command != "" {
+		return t.bundle.Command
+	}
+	if t.run == nil {
+		return "tcdbg report --format markdown " + quoteArgs(args)
+	}
+	i := &t.run.Info
+	command := quoteArgs(append(slices.Clone(i.Program), i.Args...))
+	if i.Kind == "exec" {
+		return "tcdbg exec -- " + command
+	}
+	return "tcdbg run " + command
+}
+
+// quoteArgs writes arguments as a shell takes them.
+func quoteArgs(args []string) string {
+	out := make([]string, len(args))
+	for i, a := range args {
+		out[i] = a
+		odd := func(r rune) bool { return !strings.ContainsRune(plainInShell, r) }
+		if a == "" || strings.ContainsFunc(a, odd) {
+			out[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// plainInShell are the characters that mean themselves to every shell.
+const plainInShell = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%"
 
 func (s *session) reportCommands() []*cobra.Command {
 	return []*cobra.Command{
-		s.reportCommand(), s.explainCommand(), s.diffCommand(), s.checkCommand(), s.codeCommand(), lowering.NewCommand(s.lower),
-		reproCommand(s), graphCommand(s),
+		s.reportCommand(), bundleCommand(s), s.explainCommand(), s.diffCommand(), s.checkCommand(), s.codeCommand(),
+		lowering.NewCommand(s.lower), reproCommand(s), graphCommand(s),
 		exported.NewPackageCommand(s.Stdout, backendConfig(s.Stderr), exported.Failures{Usage: usageFailure, Data: dataFailure}),
 	}
 }
@@ -52,20 +108,24 @@ func (s *session) reportCommand() *cobra.Command {
 	var f reportFlags
 	c := &cobra.Command{
 		Use:   "report [flags] PATH|RUN|last ...",
-		Short: "Print a report of a trace: text, JSON, HTML or a Chrome trace",
+		Short: "Print a report of a trace: text, JSON, HTML, Markdown or a Chrome trace",
 		Long: `Prints a report of TORCH_TRACE files, folders of them, .gz and .zst, TORCH_LOGS
-text, - for standard input, or a saved run.
+text, - for standard input, a saved run, or a bundle.
 
-  text    fits a pull-request comment
-  json    stable and documented; totals first
-  html    one self-contained file, whose parts can be linked to (docs/report-html.md)
-  chrome  a trace that Perfetto and chrome://tracing open`,
-		Example: "  tcdbg report last\n  tcdbg report --format html -o report.html /tmp/trace_dir",
-		Args:    atLeast(1, "a trace, or last"),
-		RunE:    func(_ *cobra.Command, args []string) error { return s.report(f, args) },
+  text      each section with its costliest rows; --all has every row
+  json      stable and documented; totals first
+  html      one self-contained file, whose parts can be linked to (docs/report-html.md)
+  markdown  for issues, pull requests and $GITHUB_STEP_SUMMARY, below 65,000 characters
+  chrome    a trace that Perfetto and chrome://tracing open`,
+		Example: "  tcdbg report last\n  tcdbg report --format html -o report.html /tmp/trace_dir\n" +
+			"  tcdbg report --format markdown last >> $GITHUB_STEP_SUMMARY\n  ssh host tcdbg report --format json last",
+		Args: atLeast(1, "a trace, or last"),
+		RunE: func(_ *cobra.Command, args []string) error { return s.report(f, args) },
 	}
-	c.Flags().StringVar(&f.format, "format", "text", "text, json, html or chrome")
+	c.Flags().StringVar(&f.format, "format", "text", "text, json, html, markdown (md) or chrome")
 	c.Flags().StringVarP(&f.out, "out", "o", "", "write to a file instead of standard output")
+	c.Flags().BoolVar(&f.all, "all", false, "text: every row, with those that are folded otherwise")
+	c.Flags().StringArrayVar(&f.maps, "source-map", nil, sourceMapUsage)
 	return c
 }
 
@@ -114,10 +174,7 @@ func (s *session) foldTrace(args []string) (*explain.Report, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := foldStore(st, t.title, t.run)
-	if err == nil {
-		err = t.refuse(st)
-	}
+	r, err := t.fold(st)
 	if err != nil {
 		st.Close()
 		return nil, nil, err
@@ -125,11 +182,28 @@ func (s *session) foldTrace(args []string) (*explain.Report, func(), error) {
 	return r, func() { st.Close() }, nil
 }
 
+// fold reads the traces to their end.
+func (t *traces) fold(st *logs.Store) (*explain.Report, error) {
+	r, err := foldWith(st, t.title, t.run, t.files())
+	if err == nil {
+		err = t.refuse(st)
+	}
+	return r, err
+}
+
+// files is where the traces' source files are read.
+func (t *traces) files() *feed { return &feed{root: t.root, maps: t.maps, bundle: t.bundle} }
+
 // foldStore reads a store to its end; run is the run that it is of, or nil.
 func foldStore(st *logs.Store, title string, run *Run) (*explain.Report, error) {
+	return foldWith(st, title, run, &feed{root: run.dir()})
+}
+
+// foldWith is foldStore with the program's files.
+func foldWith(st *logs.Store, title string, run *Run, files *feed) (*explain.Report, error) {
 	fold := fold.New(st)
 	fold.SetTitle(title)
-	fold.SetSource((&feed{root: run.dir()}).Source)
+	fold.SetSource(files.Source)
 	if err := st.Read(context.Background(), fold.Add); err != nil {
 		return nil, failf(ExitData, "%v", err)
 	}
@@ -139,25 +213,118 @@ func foldStore(st *logs.Store, title string, run *Run) (*explain.Report, error) 
 
 // report prints a report.
 func (s *session) report(f reportFlags, args []string) error {
-	if formats()[f.format] == nil {
-		return failf(ExitUsage, "unknown format %q; there are text, json, html and chrome", f.format)
+	if formats(f)[f.format] == nil {
+		return failf(ExitUsage, "unknown format %q; there are text, json, html, markdown and chrome", f.format)
+	}
+	maps, err := parseSourceMap(f.maps)
+	if err != nil {
+		return err
 	}
 	st, t, err := s.openStore(args)
 	if err != nil {
 		return err
 	}
 	defer st.Close()
-	r, err := foldStore(st, t.title, t.run)
-	if err == nil {
-		err = t.refuse(st)
-	}
+	t.maps = maps
+	r, err := t.fold(st)
 	if err != nil {
 		return err
 	}
-	if f.out == "" || f.out == "-" {
-		return writeReport(s.Stdout, r, t.root, f)
+	f.command = commandOf(t, args)
+	if b := t.bundle; b != nil {
+		f.machine = b.System
+		if version := strings.Fields(b.Python); len(version) > 0 {
+			f.machine += " · Python " + version[0]
+		}
 	}
-	return writeOut(f.out, func(o *outFile) error { return writeReport(o, r, t.root, f) })
+	if f.out == "" || f.out == "-" {
+		return writeReport(s.Stdout, r, t.files(), f)
+	}
+	return writeOut(f.out, func(o *outFile) error { return writeReport(o, r, t.files(), f) })
+}
+
+func bundleCommand(s *session) *cobra.Command {
+	var out string
+	var redact bool
+	var maps []string
+	c := &cobra.Command{
+		Use:   "bundle [flags] PATH|RUN|last ...",
+		Short: "Make one file of a run: trace, source files, report and versions",
+		Long: `Makes one file that tcdbg replay, report and diff open anywhere: the trace, the source
+files of the program that it names (those whose lines are the recorded ones), the
+report as Markdown, and the versions of tcdbg, PyTorch, Python and the system.
+
+With --redact the source files, generated code, graphs, guards and other payloads
+stay out, and so do the lines of source in what remains. Names of functions, files
+and sizes stay in.`,
+		Example: "  tcdbg bundle last\n  tcdbg bundle --redact -o run.zip /tmp/trace_dir\n  tcdbg replay run.zip",
+		Args:    atLeast(1, "a trace, or last"),
+		RunE:    func(_ *cobra.Command, args []string) error { return bundleTo(s, out, redact, maps, args) },
+	}
+	c.Flags().StringVarP(&out, "out", "o", "", "`FILE` to write, - for standard output (default: the run's name and .zip)")
+	c.Flags().BoolVar(&redact, "redact", false, "leave code, graphs and lines of source out")
+	c.Flags().StringArrayVar(&maps, "source-map", nil, sourceMapUsage)
+	return c
+}
+
+// bundleTo writes a bundle.
+func bundleTo(s *session, out string, redact bool, maps []string, args []string) error {
+	m, err := parseSourceMap(maps)
+	if err != nil {
+		return err
+	}
+	if s.stdinIsTrace(args) {
+		return failf(ExitUsage, "bundle needs files: what comes from standard input is not kept")
+	}
+	st, t, err := s.openStore(args)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	t.maps = m
+	r, err := t.fold(st)
+	if err != nil {
+		return err
+	}
+	files := t.files()
+	c := &bundle.Content{Report: r, Read: files.Source, Manifest: bundle.Manifest{
+		Tcdbg: Version, Engine: r.Engine, System: runtime.GOOS + "/" + runtime.GOARCH, Title: t.title, Redacted: redact,
+	}}
+	if t.run != nil {
+		c.Command = commandOf(t, args)
+	}
+	for _, src := range st.Sources() {
+		c.TraceFiles = append(c.TraceFiles, src.Path)
+	}
+	if out == "" {
+		out = bundleName(t)
+	}
+	c.Markdown = func(w io.Writer) error {
+		if redact {
+			_, err := fmt.Fprintln(w, "The report is not in a redacted bundle: tcdbg report on the bundle writes it.")
+			return err
+		}
+		return writeReport(w, r, files, reportFlags{format: "markdown", command: c.Command})
+	}
+	if out == "-" {
+		if isTerminal(s.Stdout) {
+			return failf(ExitUsage, "a bundle is no text for a terminal: name a file with -o, or lead standard output to one")
+		}
+		return bundle.Write(s.Stdout, c)
+	}
+	if err := writeOut(out, func(o *outFile) error { return bundle.Write(o, c) }); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.Stderr, "tcdbg: %s is written; tcdbg replay %s opens it\n", out, quoteArgs([]string{out}))
+	return nil
+}
+
+// bundleName is the file of a bundle that is given no name.
+func bundleName(t *traces) string {
+	if t.run != nil {
+		return t.run.Info.ID + ".zip"
+	}
+	return runName([]string{t.title}) + ".zip"
 }
 
 // followReport reads what is there and what comes until it is interrupted, and then
@@ -172,20 +339,20 @@ func (s *session) followReport(t *traces, stdin io.Reader) error {
 	defer st.Close()
 	fd := fold.New(st)
 	fd.SetTitle(t.title)
-	fd.SetSource((&feed{root: t.root}).Source)
+	fd.SetSource(t.files().Source)
 	if err := fold.Follow(ctx, st, fd, func(*logs.Record) {}); err != nil {
 		return failf(ExitData, "%v", err)
 	}
 	if err := t.refuse(st); err != nil {
 		return err
 	}
-	return writeReport(s.Stdout, fd.Snapshot(), t.root, reportFlags{format: "text"})
+	return writeReport(s.Stdout, fd.Snapshot(), t.files(), reportFlags{format: "text"})
 }
 
-// writeReport writes a report. Source files are looked for from root.
-func writeReport(w io.Writer, r *explain.Report, root string, f reportFlags) error {
-	rewrite.AddRewrites(r, (&feed{root: root}).Source)
-	return formats()[f.format](w, r)
+// writeReport writes a report.
+func writeReport(w io.Writer, r *explain.Report, files *feed, f reportFlags) error {
+	rewrite.AddRewrites(r, files.Source)
+	return formats(f)[f.format](w, r)
 }
 
 // reportOf reads a store to its end and writes a report of it.
@@ -194,7 +361,7 @@ func reportOf(w io.Writer, st *logs.Store, title, root string, f reportFlags) er
 	if err != nil {
 		return err
 	}
-	return writeReport(w, r, root, f)
+	return writeReport(w, r, &feed{root: root}, f)
 }
 
 func (s *session) explainCommand() *cobra.Command {
@@ -262,7 +429,7 @@ func (s *session) runQuietly(argv []string, stdout *os.File) (*Run, error) {
 }
 
 func (s *session) diffCommand() *cobra.Command {
-	var asJSON, code bool
+	var f diffFlags
 	c := &cobra.Command{
 		Use:   "diff [flags] OLD NEW",
 		Short: "Compare two traces or runs: new, fixed and moved breaks, recompiles and failures",
@@ -278,15 +445,33 @@ OLD does not have, or one of OLD's more often.`,
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return s.diff(args[0], args[1], asJSON, code) },
+		RunE: func(_ *cobra.Command, args []string) error { return s.diff(args[0], args[1], f) },
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
-	c.Flags().BoolVar(&code, "exit-code", false, fmt.Sprintf("exit with %d when something got worse", ExitFound))
+	c.Flags().BoolVar(&f.json, "json", false, "as JSON, as --format json")
+	c.Flags().StringVar(&f.format, "format", "text", "text, json or markdown (md)")
+	c.Flags().BoolVar(&f.code, "exit-code", false, fmt.Sprintf("exit with %d when something got worse", ExitFound))
 	return c
 }
 
+// diffFlags are the flags of diff.
+type diffFlags struct {
+	format     string
+	json, code bool
+}
+
 // diff compares two traces.
-func (s *session) diff(before, after string, asJSON, code bool) error {
+func (s *session) diff(before, after string, f diffFlags) error {
+	if f.json {
+		f.format = "json"
+	}
+	write := map[string]func(io.Writer, *gate.Difference) error{"text": render.WriteDiffText, "json": render.WriteDiffJSON}
+	write["markdown"] = func(w io.Writer, d *gate.Difference) error {
+		return render.WriteDiffMarkdown(w, d, origin("tcdbg diff "+quoteArgs([]string{before, after})))
+	}
+	write["md"] = write["markdown"]
+	if write[f.format] == nil {
+		return failf(ExitUsage, "unknown format %q; there are text, json and markdown", f.format)
+	}
 	a, closeA, err := s.foldTrace([]string{before})
 	if err != nil {
 		return err
@@ -300,13 +485,10 @@ func (s *session) diff(before, after string, asJSON, code bool) error {
 	s.remark("OLD: ", gate.CheckRemarks(a, gate.NoLimits, true))
 	s.remark("NEW: ", gate.CheckRemarks(b, gate.NoLimits, true))
 	d := gate.Diff(a, b)
-	if code && d.Worse() {
+	if f.code && d.Worse() {
 		s.code = ExitFound
 	}
-	if asJSON {
-		return render.WriteDiffJSON(s.Stdout, d)
-	}
-	return render.WriteDiffText(s.Stdout, d)
+	return write[f.format](s.Stdout, d)
 }
 
 // checkFlags are the flags of check.
@@ -314,6 +496,7 @@ type checkFlags struct {
 	limits          gate.Limits
 	baseline, write string
 	annotate        string
+	format, out     string
 	numerics        bool
 	try             tryFlags // of --numerics
 	repro           string
@@ -328,12 +511,16 @@ func (s *session) checkCommand() *cobra.Command {
 when a limit is exceeded or something is found that the baseline does not list.
 Flags may also follow the path; what follows -- belongs to the program.
 
+{torch} in the name of a baseline stands for PyTorch's release (2.15): each release has
+breaks of its own. Paths are relative to $GITHUB_WORKSPACE, or to the working folder.
+
 With --numerics it runs the program and holds each compiled graph beside eager execution:
 it exits with 1 where results differ by more than their dtype allows, and says in which
 stage and at which operator they first do (docs/numerics.md).`,
 		Example: `  tcdbg check --max-breaks 0 model.go
   tcdbg check --baseline tcdbg.json --annotate github -- python train.py
-  tcdbg check --write-baseline tcdbg.json last
+  tcdbg check --write-baseline 'tcdbg-{torch}.json' last
+  tcdbg check --max-breaks 0 --format sarif -o tcdbg.sarif last
   tcdbg check --numerics --steps 20 -- python train.py`,
 		Args: atLeast(1, "a trace, a model.go, or -- and a command"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -354,6 +541,8 @@ stage and at which operator they first do (docs/numerics.md).`,
 	}
 	c.Flags().StringVar(&f.baseline, "baseline", "", "`FILE` of known breaks, recompiles and failures, committed with the project")
 	c.Flags().StringVar(&f.write, "write-baseline", "", "write the current breaks, recompiles and failures to `FILE`")
-	c.Flags().StringVar(&f.annotate, "annotate", "", "github: print GitHub annotations")
+	c.Flags().StringVar(&f.annotate, "annotate", "", "github: print GitHub annotations, as --format github")
+	c.Flags().StringVar(&f.format, "format", "text", "text, github, sarif, junit or vscode (lines for a problem matcher)")
+	c.Flags().StringVarP(&f.out, "out", "o", "", "write the format to `FILE`, and text to standard output")
 	return c
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/aymanbagabas/go-osc52/v2"
 	tea "github.com/charmbracelet/bubbletea"
 
+	"tcdbg/internal/app/bundle"
 	"tcdbg/internal/app/habits"
 	"tcdbg/internal/app/jobs"
 	"tcdbg/logs"
@@ -217,7 +218,8 @@ func (s *session) replay(fl replayFlags, paths []string) error {
 // open reads the traces for the screens, and what else a saved run has. A run that has not
 // ended is followed.
 func (t *traces) open(maps sourceMap, o logs.Options) (*feed, error) {
-	f := &feed{title: t.title, root: t.root, exportDir: t.export, maps: maps}
+	f := t.files()
+	f.title, f.exportDir, f.maps = t.title, t.export, maps
 	st := &feedState{run: t.run}
 	running := false
 	if t.run != nil {
@@ -293,8 +295,10 @@ type traces struct {
 	paths  []string
 	title  string
 	root   string
-	export string          // where exports go
-	run    *Run            // the run, when it is one
+	export string // where exports go
+	run    *Run   // the run, when it is one
+	maps   sourceMap
+	bundle *bundle.Bundle  // likewise
 	saved  map[string]bool // of paths: they are runs' own, where nothing may have been compiled
 }
 
@@ -309,6 +313,12 @@ func findTraces(args []string, awaited bool) (*traces, error) {
 			continue
 		}
 		if _, err := os.Stat(a); err == nil {
+			if bundle.Is(a) {
+				if err := t.unpack(a, len(args) == 1); err != nil {
+					return nil, err
+				}
+				continue
+			}
 			path := a
 			if r, err := loadRun(a); err == nil {
 				t.use(r, len(args) == 1)
@@ -344,6 +354,21 @@ func findTraces(args []string, awaited bool) (*traces, error) {
 		}
 	}
 	return t, nil
+}
+
+// unpack adds the traces of a bundle.
+func (t *traces) unpack(path string, alone bool) error {
+	b, err := bundle.Open(path)
+	if err != nil {
+		return failf(ExitData, "%s", shown(err.Error()))
+	}
+	for _, p := range b.Paths {
+		t.paths, t.saved[p] = append(t.paths, p), true
+	}
+	if alone {
+		t.bundle, t.title = b, printable.Clean(b.Title)
+	}
+	return nil
 }
 
 // allSaved reports whether everything is of saved runs.

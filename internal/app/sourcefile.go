@@ -52,6 +52,9 @@ func (f *feed) sourceOfRun(name string) ([]string, error) {
 // Apply implements tui.Feed. Several fixes of one run go into a file one after the other:
 // each is moved by those before it, and goes where its lines are found.
 func (f *feed) Apply(name string, hunks []explain.Hunk) error {
+	if f.bundle != nil {
+		return errors.New("a bundle has copies of the files: open the run itself")
+	}
 	var earlier []explain.Hunk
 	for _, w := range f.fixesOf(name) {
 		earlier = append(earlier, w.hunks...)

@@ -1,12 +1,13 @@
 // Package picture turns a frame of the screens into an SVG: for READMEs, bug
 // reports and reviews.
 //
-// It imports nothing of ours. Open picture.go.
+// It imports nothing of ours. Open picture.go, then shapes.go (boxes, lines and blocks).
 package picture
 
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -29,14 +30,16 @@ type style struct {
 	bold, faint, reverse, underlin bool
 }
 
-// SVG draws a frame: lines of text with SGR sequences, w by h cells.
-func SVG(frame string, w, h int) string {
+// SVG draws a frame: lines of text with SGR sequences, w by h cells. The title is what it says to
+// who cannot see it.
+func SVG(title, frame string, w, h int) string {
 	var b strings.Builder
 	width, height := float64(w)*cellW+2*margin, float64(h)*cellH+2*margin
 	fmt.Fprintf(
-		&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" height="%.0f">`+"\n", width,
-		height, width, height,
+		&b, `<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="title" viewBox="0 0 %.0f %.0f" `+
+			`width="%.0f" height="%.0f">`+"\n", width, height, width, height,
 	)
+	fmt.Fprintf(&b, `<title id="title">%s</title>`+"\n", escape(ansi.Strip(title)))
 	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" rx="8" fill="%s"/>`+"\n", background)
 	b.WriteString(`<g font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace" font-size="14" ` +
 		`xml:space="preserve">` + "\n")
@@ -66,7 +69,12 @@ func drawLine(b *strings.Builder, line string, y int) {
 			n = len(line)
 		}
 		cells := ansi.StringWidth(line[:n])
-		drawRun(b, line[:n], st, x, y, cells)
+		at := x
+		for _, part := range alike(line[:n]) {
+			wide := ansi.StringWidth(part)
+			drawRun(b, part, st, at, y, wide)
+			at += wide
+		}
 		x += cells
 		line = line[n:]
 	}
@@ -97,14 +105,22 @@ func (s *style) apply(params string) {
 // drawRun draws text of one style. Its length is given, so that glyphs of any
 // font fill their cells; blanks need no text.
 func drawRun(b *strings.Builder, text string, s style, x, y, cells int) {
-	left, top := margin+float64(x)*cellW, margin+float64(y)*cellH
+	at, top := margin+float64(x)*cellW, margin+float64(y)*cellH
 	fill := palette[s.colour]
 	if s.reverse {
-		fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"/>`+"\n", left, top, float64(cells)*cellW, cellH, fill)
+		fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"/>`+"\n", at, top, float64(cells)*cellW, cellH, fill)
 		fill = background
 	}
+	if r, _ := utf8.DecodeRuneInString(text); isShape(r) {
+		opacity := 1.0
+		if s.faint {
+			opacity = 0.6
+		}
+		drawShapes(b, r, cells, at, top, fill, opacity)
+		return
+	}
 	trimmed := strings.TrimLeft(text, " ")
-	left += float64(len(text)-len(trimmed)) * cellW
+	at += float64(len(text)-len(trimmed)) * cellW
 	trimmed = strings.TrimRight(trimmed, " ")
 	if trimmed == "" {
 		return
@@ -120,7 +136,7 @@ func drawRun(b *strings.Builder, text string, s style, x, y, cells int) {
 		extra += ` text-decoration="underline"`
 	}
 	fmt.Fprintf(b, `<text x="%.1f" y="%.1f" fill="%s" textLength="%.1f" lengthAdjust="spacingAndGlyphs"%s>%s</text>`+"\n",
-		left, top+cellH-5, fill, float64(ansi.StringWidth(trimmed))*cellW, extra, escape(trimmed))
+		at, top+cellH-5, fill, float64(ansi.StringWidth(trimmed))*cellW, extra, escape(trimmed))
 }
 
 // escape makes text safe within SVG; blanks inside must not collapse.

@@ -1,0 +1,246 @@
+package bundle
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/md5"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// This file leaves the code out of a trace. What is kept are counts, times, names, places and
+// reasons; the payloads that are not known to be without code go, and so do the lines of
+// source within what stays. What is not understood is left out.
+
+// keptPayloads are the records whose payloads stay, without the lines of source in them.
+var keptPayloads = []string{
+	"chromium_event", "dynamo_graph_break_reason", "dynamo_error", "recompile_reasons", "torch_version", "fx_graph_cache_hit",
+	"fx_graph_cache_miss", "fx_graph_cache_bypass", "aotautograd_cache_hit", "aotautograd_cache_miss", "aotautograd_cache_bypass",
+	"tcdbg_run", "tcdbg_frame", "tcdbg_break", "tcdbg_calls", "tcdbg_state", "tcdbg_aggregate",
+}
+
+// codeKeys are the keys of JSON whose values are lines of source.
+var codeKeys = []string{"loc", "code", "source_code", "line_text", "src", "text_of_line"}
+
+// maxRecord bounds what is held of one record.
+const maxRecord = 256 << 20
+
+// record is a record of a trace while it is read.
+type record struct {
+	head    []byte // its first line
+	payload bytes.Buffer
+}
+
+// Redact copies a trace without its code.
+func Redact(w io.Writer, r io.Reader) error {
+	in, out := bufio.NewReaderSize(r, 1<<16), bufio.NewWriter(w)
+	var now *record
+	records := 0
+	end := func() {
+		if now != nil && now.write(out) {
+			records++
+		}
+		now = nil
+	}
+	for {
+		line, err := in.ReadBytes('\n')
+		switch {
+		case len(line) == 0:
+		case line[0] == '\t':
+			if now != nil && now.payload.Len()+len(line) <= maxRecord {
+				now.payload.Write(line[1:])
+			}
+		default:
+			end()
+			now = &record{head: bytes.TrimRight(line, "\r\n")}
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if err != nil {
+			break
+		}
+	}
+	end()
+	if records == 0 {
+		return errors.New("only traces of TORCH_TRACE can be redacted, unpacked: in this file no record is one")
+	}
+	return out.Flush()
+}
+
+// write writes what is kept of a record, and reports whether that is anything.
+func (r *record) write(out *bufio.Writer) bool {
+	at := bytes.Index(r.head, []byte("] {"))
+	if at < 0 || !json.Valid(r.head[at+2:]) {
+		return false
+	}
+	var of map[string]json.RawMessage
+	if json.Unmarshal(r.head[at+2:], &of) != nil {
+		return false
+	}
+	var payload []byte
+	name := recordName(of)
+	if slices.Contains(keptPayloads, name) && r.payload.Len() > 0 {
+		payload = scrubPayload(bytes.TrimSuffix(r.payload.Bytes(), []byte("\n")))
+	}
+	if payload == nil && of["artifact"] != nil && of["has_payload"] != nil {
+		return true // it says nothing without
+	}
+	head := scrubJSON(r.head[at+2:])
+	if of["has_payload"] != nil {
+		was := `"has_payload": ` + string(of["has_payload"])
+		now := ""
+		if payload != nil {
+			sum := md5.Sum(payload)
+			now = `"has_payload": "` + hex.EncodeToString(sum[:]) + `"`
+		}
+		head = rehash(head, was, now)
+	}
+	_, _ = out.Write(r.head[:at+2]) // the writer keeps its first error for Flush
+	_, _ = out.Write(head)
+	_ = out.WriteByte('\n')
+	if payload != nil {
+		for _, l := range bytes.Split(payload, []byte("\n")) {
+			fmt.Fprintf(out, "\t%s\n", l)
+		}
+	}
+	return true
+}
+
+// rehash puts another hash, or none, in the place of a record's.
+func rehash(head []byte, was, now string) []byte {
+	s := string(head)
+	if now == "" {
+		if strings.Contains(s, ", "+was) {
+			return []byte(strings.Replace(s, ", "+was, "", 1))
+		}
+		return []byte(strings.Replace(s, was+", ", "", 1))
+	}
+	return []byte(strings.Replace(s, was, now, 1))
+}
+
+// recordName is a record's kind, or an artifact's name.
+func recordName(of map[string]json.RawMessage) string {
+	var artifact struct{ Name string }
+	if of["artifact"] != nil && json.Unmarshal(of["artifact"], &artifact) == nil {
+		return artifact.Name
+	}
+	for name := range of {
+		if slices.Contains(keptPayloads, name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// scrubPayload takes the lines of source out of a payload.
+func scrubPayload(text []byte) []byte {
+	if json.Valid(text) {
+		return scrubJSON(text)
+	}
+	return []byte(scrubText(string(text)))
+}
+
+// scrubJSON takes them out of the strings of JSON, whose order and numbers stay as they are.
+func scrubJSON(text []byte) []byte {
+	var out bytes.Buffer
+	key := ""
+	for i := 0; i < len(text); {
+		if text[i] != '"' {
+			out.WriteByte(text[i])
+			if text[i] == '{' || text[i] == '}' {
+				key = ""
+			}
+			i++
+			continue
+		}
+		end := stringEnd(text, i)
+		raw := text[i:end]
+		i = end
+		if isKey(text[end:]) {
+			_ = json.Unmarshal(raw, &key) // the whole was valid
+			out.Write(raw)
+			continue
+		}
+		out.Write(scrubString(raw, key))
+	}
+	return out.Bytes()
+}
+
+// scrubString is a string of JSON without lines of source.
+func scrubString(raw []byte, key string) []byte {
+	if slices.Contains(codeKeys, key) && !breakCode.Match(raw) {
+		return []byte(`""`)
+	}
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return []byte(`""`)
+	}
+	clean := scrubText(s)
+	if clean == s {
+		return raw
+	}
+	text, err := json.Marshal(clean)
+	if err != nil {
+		return []byte(`""`)
+	}
+	return text
+}
+
+// stringEnd is where a string of JSON that begins at i ends.
+func stringEnd(text []byte, i int) int {
+	for j := i + 1; j < len(text); j++ {
+		switch text[j] {
+		case '\\':
+			j++
+		case '"':
+			return j + 1
+		}
+	}
+	return len(text)
+}
+
+func isKey(rest []byte) bool {
+	rest = bytes.TrimLeft(rest, " ")
+	return len(rest) > 0 && rest[0] == ':'
+}
+
+var (
+	// breakCode is the code of a kind of break.
+	breakCode = regexp.MustCompile(`^"GB[0-9]{1,6}"$`)
+	// stackLine is a line of a Python stack, after which the source stands.
+	stackLine = regexp.MustCompile(`^\s*File "[^"]*", line \d+(, in .*)?$`)
+	// guardComment is what a guard's text says of the line that asked for it.
+	guardComment = regexp.MustCompile(`\s# .*?(# \S+:\d+ in |$)`)
+)
+
+// scrubText takes the lines of source out of text: those after the lines of a stack, and those
+// that guards have as comments.
+func scrubText(s string) string {
+	if !strings.Contains(s, "File \"") && !strings.Contains(s, " # ") {
+		return s
+	}
+	lines := strings.Split(s, "\n")
+	out := lines[:0]
+	depth := -1 // of the last stack line, -1: none
+	for _, l := range lines {
+		indent := len(l) - len(strings.TrimLeft(l, " \t"))
+		if stackLine.MatchString(l) {
+			depth = indent
+			out = append(out, l)
+			continue
+		}
+		if depth >= 0 && indent > depth {
+			continue // the source, and the marks below it
+		}
+		depth = -1
+		out = append(out, guardComment.ReplaceAllString(l, " $1"))
+	}
+	return strings.Join(out, "\n")
+}
