@@ -109,14 +109,18 @@ func (m *Model) current() *pane { return m.pane(m.at) }
 func (m *Model) pane(s keys.Screen) *pane { return m.screens[s].state() }
 
 func (m *Model) arrange() (f layout.Frame) {
-	w := m.sc.w
+	m.within(m.columnWidth(), func() { f = m.current().arrange(&m.sc) })
+	return f
+}
+
+// columnWidth is how wide the screen that has the keys is.
+func (m *Model) columnWidth() int {
 	for _, c := range m.columnsShown() {
 		if c.screen == m.at {
-			w = c.w
+			return c.w
 		}
 	}
-	m.within(w, func() { f = m.current().arrange(&m.sc) })
-	return f
+	return m.sc.w
 }
 
 // Init asks for the first report.

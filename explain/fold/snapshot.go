@@ -280,12 +280,15 @@ func copyPhases(f *Fold, r *explain.Report) {
 	if f.live {
 		now := f.end
 		for _, rs := range f.ranks {
-			for _, open := range rs.stacks {
+			for of, open := range rs.stacks {
 				for i, p := range open {
 					at := time.UnixMicro(int64(p.start))
 					phases = append(
 						phases,
-						explain.Phase{Name: p.name, ID: p.id, Start: at, Dur: max(now.Sub(at), 0), Depth: i, Open: true},
+						explain.Phase{
+							Name: p.name, ID: p.id, Start: at, Dur: max(now.Sub(at), 0), Depth: i, Open: true,
+							Source: of.source, Thread: of.thread,
+						},
 					)
 				}
 			}

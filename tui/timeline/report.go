@@ -1,0 +1,360 @@
+package timeline
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"tcdbg/explain"
+	"tcdbg/logs/chrome"
+	"tcdbg/tui/theme"
+)
+
+// This file makes an index of a report: its phases, those of the run before, and Chrome traces.
+
+// What an event stands for that is no phase of the report.
+const (
+	OfTrace  = -1 // a span of a Chrome trace
+	OfBefore = -2 // a phase of the run before
+)
+
+// Wish is what a timeline is asked to show beside the phases of a report.
+type Wish struct {
+	Before *explain.Report // nil: none
+	Name   string          // of the run before
+	Align  bool            // files begin together, whenever they were written
+}
+
+// lane is a track in the making: a file, and a process or thread of it.
+type lane struct {
+	run, rank, file, thread int
+	name                    string
+}
+
+// builder makes an index.
+type builder struct {
+	lanes  map[lane]int32
+	order  []lane
+	events []Event
+}
+
+// Of makes the index of a report. traces are those of its Chrome traces that were read.
+func Of(r *explain.Report, w Wish, traces []*chrome.Tracks) *Index {
+	b := &builder{lanes: map[lane]int32{}}
+	b.phases(r, 0, "")
+	if w.Before != nil {
+		b.phases(w.Before, 1, w.Name)
+	}
+	for i, t := range traces {
+		if t != nil {
+			b.trace(t, 2+i, len(r.Traces) > 1, r.Traces[i])
+		}
+	}
+	b.begin(w)
+	return New(b.sorted(), b.events)
+}
+
+func (b *builder) lane(l lane) int32 {
+	n, ok := b.lanes[l]
+	if !ok {
+		n = int32(len(b.order))
+		b.lanes[l] = n
+		b.order = append(b.order, l)
+	}
+	return n
+}
+
+func (b *builder) phases(r *explain.Report, run int, name string) {
+	threads := map[int]map[int]bool{}
+	for _, p := range r.Phases {
+		if threads[p.Source] == nil {
+			threads[p.Source] = map[int]bool{}
+		}
+		threads[p.Source][p.Thread] = true
+	}
+	for i, p := range r.Phases {
+		l := lane{run: run, rank: p.ID.Rank, file: p.Source, thread: p.Thread}
+		n, known := b.lanes[l]
+		if !known {
+			n = b.lane(l)
+			b.order[n].name = phaseTrack(r, p, name, len(threads), len(threads[p.Source]))
+		}
+		e := Event{Name: p.Name, Start: p.Start.UnixNano(), Dur: int64(p.Dur), Track: n, Ref: int32(i), Style: PhaseStyle(p), Open: p.Open}
+		if run > 0 {
+			e.Ref, e.Open = OfBefore, false
+		}
+		b.events = append(b.events, e)
+	}
+}
+
+// phaseTrack names the track of a phase by what tells it from others.
+func phaseTrack(r *explain.Report, p *explain.Phase, run string, files, threads int) string {
+	var s []string
+	switch {
+	case run != "":
+		s = append(s, run)
+	case p.ID.Rank < 0 && files < 2:
+		s = append(s, r.Title)
+	}
+	switch {
+	case p.ID.Rank >= 0:
+		s = append(s, fmt.Sprintf("rank %d", p.ID.Rank))
+	case files > 1 && p.Source < len(r.Sources):
+		s = append(s, strings.TrimPrefix(filepath.Base(r.Sources[p.Source].Path), "dedicated_log_torch_trace_"))
+	}
+	if threads > 1 {
+		s = append(s, fmt.Sprintf("t%d", p.Thread))
+	}
+	return strings.Join(s, " ")
+}
+
+// PhaseStyle colours recompiles as recompiles, so that they show as second hills.
+func PhaseStyle(p *explain.Phase) theme.Style {
+	switch {
+	case p.ID.CompileID.Frame >= 0 && p.ID.Compile > 0:
+		return theme.Recompile
+	case p.Depth%2 == 0:
+		return theme.Compiled
+	}
+	return theme.Accent
+}
+
+// traceStyles tell the kinds of spans of a Chrome trace.
+var traceStyles = map[string]theme.Style{
+	"cpu_op": theme.Compiled, "user_annotation": theme.Guard, "gpu_user_annotation": theme.Guard, "kernel": theme.Recompile,
+	"gpu_memcpy": theme.Eager, "gpu_memset": theme.Eager, "cuda_runtime": theme.Eager, "cuda_driver": theme.Eager, "python_function": theme.Accent,
+}
+
+func (b *builder) trace(t *chrome.Tracks, run int, several bool, of explain.ChromeTrace) {
+	styles := make([]theme.Style, len(t.Cats))
+	for i, c := range t.Cats {
+		styles[i] = traceStyles[c]
+		if styles[i] == theme.Plain {
+			styles[i] = []theme.Style{theme.Compiled, theme.Accent, theme.Eager}[i%3]
+		}
+	}
+	lanes := make([]int32, len(t.Tracks))
+	for i, name := range t.Tracks {
+		lanes[i] = b.lane(lane{run: run, rank: of.Rank, thread: i})
+		switch {
+		case of.Rank >= 0:
+			name = fmt.Sprintf("rank %d ", of.Rank) + name
+		case several:
+			name = filepath.Base(of.File) + " " + name
+		}
+		b.order[lanes[i]].name = name
+	}
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		b.events = append(b.events, Event{
+			Name: t.Names[s.Name], Start: s.Start, Dur: s.Dur, Track: lanes[s.Track], Ref: OfTrace, Style: styles[s.Cat],
+		})
+	}
+}
+
+// begin has the run before begin with this one, and where that is wished each file.
+func (b *builder) begin(w Wish) {
+	group := func(l lane) [2]int {
+		if w.Align {
+			return [2]int{l.run, l.file}
+		}
+		return [2]int{l.run, 0}
+	}
+	first := map[[2]int]int64{}
+	for i := range b.events {
+		g := group(b.order[b.events[i].Track])
+		if t, ok := first[g]; !ok || b.events[i].Start < t {
+			first[g] = b.events[i].Start
+		}
+	}
+	var origin int64
+	for g, t := range first {
+		if g[0] == 0 && (origin == 0 || t < origin) {
+			origin = t
+		}
+	}
+	for i := range b.events {
+		l := b.order[b.events[i].Track]
+		if origin != 0 && (l.run == 1 || w.Align) {
+			b.events[i].Start += origin - first[group(l)]
+		}
+	}
+}
+
+// sorted orders the tracks: this run, the one before, traces; ranks in their order.
+func (b *builder) sorted() []string {
+	by := make([]int, len(b.order))
+	for i := range by {
+		by[i] = i
+	}
+	slices.SortStableFunc(by, func(i, j int) int {
+		x, y := b.order[i], b.order[j]
+		return cmp.Or(cmp.Compare(x.run, y.run), cmp.Compare(x.rank, y.rank), cmp.Compare(x.file, y.file))
+	})
+	to, names := make([]int32, len(by)), make([]string, len(by))
+	for n, i := range by {
+		to[i], names[n] = int32(n), b.order[i].name
+	}
+	for i := range b.events {
+		b.events[i].Track = to[b.events[i].Track]
+	}
+	return names
+}
+
+// Sum is the time of all events of one name.
+type Sum struct {
+	Name       string
+	Count      int
+	Own, Total int64 // without and with what is within; what is within one of its name counts once
+	Longest    int   // event
+}
+
+// Sums adds up the events that stand for the same, by name, by their own time.
+func (ix *Index) Sums(of int32) []Sum {
+	at := map[string]int{}
+	var sums []Sum
+	for i := range ix.Events {
+		e := &ix.Events[i]
+		if min(e.Ref, 0) != min(of, 0) {
+			continue
+		}
+		n, ok := at[e.Name]
+		if !ok {
+			n = len(sums)
+			at[e.Name] = n
+			sums = append(sums, Sum{Name: e.Name, Longest: i})
+		}
+		s := &sums[n]
+		s.Count++
+		s.Own += ix.Own(i)
+		if !ix.inItself(i) {
+			s.Total += e.Dur
+		}
+		if e.Dur > ix.Events[s.Longest].Dur {
+			s.Longest = i
+		}
+	}
+	slices.SortStableFunc(sums, func(a, b Sum) int { return cmp.Compare(b.Own, a.Own) })
+	return sums
+}
+
+func (ix *Index) inItself(i int) bool {
+	for p := ix.parent[i]; p >= 0; p = ix.parent[p] {
+		if ix.Events[p].Name == ix.Events[i].Name {
+			return true
+		}
+	}
+	return false
+}
+
+// Group is compiles that have something in common, and how long they took.
+type Group struct {
+	Name     string
+	Compiles []*explain.Compile
+	Seconds  float64
+}
+
+func (g *Group) add(c *explain.Compile) {
+	g.Compiles = append(g.Compiles, c)
+	g.Seconds += c.Seconds
+}
+
+// groups adds compiles up by what key says of them, the longest first.
+func groups[K comparable](r *explain.Report, key func(c *explain.Compile) (K, string)) []*Group {
+	at := map[K]*Group{}
+	var out []*Group
+	for _, fr := range r.Frames {
+		for _, c := range fr.Compiles {
+			if c.Seconds <= 0 {
+				continue
+			}
+			k, name := key(c)
+			g := at[k]
+			if g == nil {
+				g = &Group{Name: name}
+				at[k] = g
+				out = append(out, g)
+			}
+			g.add(c)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *Group) int { return cmp.Compare(b.Seconds, a.Seconds) })
+	return out
+}
+
+// ByFrame is compile time by function.
+func ByFrame(r *explain.Report) []*Group {
+	return groups(r, func(c *explain.Compile) (*explain.Frame, string) { return c.Frame, explain.FrameTitle(c.Frame) })
+}
+
+// ByCause is compile time by why something was compiled: for the first time, after a break, or again.
+func ByCause(r *explain.Report) []*Group {
+	type cause struct {
+		kind string
+		key  explain.CauseKey
+	}
+	return groups(r, func(c *explain.Compile) (cause, string) {
+		switch {
+		case c.Recompile != nil && len(c.Recompile.Failures) > 0:
+			f := &c.Recompile.Failures[0]
+			return cause{"again", explain.KeyOf(f)}, "again: " + explain.FailureText(f)
+		case c.Recompile != nil:
+			return cause{kind: "unknown"}, "again: no guard is recorded"
+		case c.Frame.Parent != nil:
+			return cause{kind: "part"}, "parts of functions after a break"
+		}
+		return cause{kind: "first"}, "functions for the first time"
+	})
+}
+
+// ByCompile is by compile how long at least one phase of a name ran, the longest first.
+func ByCompile(r *explain.Report, name string) []*explain.Phase {
+	type sum struct {
+		*explain.Phase
+		end time.Time // of what was added
+	}
+	at := map[explain.ID]*sum{}
+	var out []*explain.Phase
+	for _, p := range r.Phases { // by start
+		if p.Name != name {
+			continue
+		}
+		s := at[p.ID]
+		if s == nil {
+			first := *p
+			first.Dur = 0
+			s = &sum{Phase: &first}
+			at[p.ID] = s
+			out = append(out, s.Phase)
+		}
+		from, to := p.Start, p.Start.Add(p.Dur)
+		if from.Before(s.end) {
+			from = s.end
+		}
+		if to.After(from) {
+			s.Dur += to.Sub(from)
+			s.end = to
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *explain.Phase) int { return cmp.Compare(b.Dur, a.Dur) })
+	return out
+}
+
+// Duration is nanoseconds as people read them, up to hours.
+func Duration(ns int64) string {
+	d := time.Duration(ns)
+	switch {
+	case ns <= 0:
+		return "0"
+	case ns < 1e7:
+		return explain.Nanos(ns)
+	case d < 2*time.Minute:
+		return explain.Duration(d.Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%d m %02d s", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%d h %02d m", int(d.Hours()), int(d.Minutes())%60)
+}
