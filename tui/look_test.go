@@ -11,6 +11,7 @@ import (
 	"tcdbg/tui/keys"
 	"tcdbg/tui/layout"
 	"tcdbg/tui/theme"
+	"tcdbg/tui/timeline"
 
 	tea "github.com/charmbracelet/bubbletea"
 )
@@ -217,7 +218,7 @@ func TestFiltersByPlace(t *testing.T) {
 			}
 		}
 	}
-	phases := (&timelineScreen{wish: newTimeline().(*timelineScreen).wish, traces: &traceFiles{}}).rows(&input{
+	phases := (&timelineScreen{wish: newTimeline().(*timelineScreen).wish, traces: &timeline.Files{}}).rows(&input{
 		report: &explain.Report{Phases: []*explain.Phase{{Name: "dynamo", ID: id, Start: time.Unix(1, 0), Dur: 1}}},
 	})
 	phase := phases[len(phases)-1]

@@ -109,18 +109,14 @@ func (m *Model) current() *pane { return m.pane(m.at) }
 func (m *Model) pane(s keys.Screen) *pane { return m.screens[s].state() }
 
 func (m *Model) arrange() (f layout.Frame) {
-	m.within(m.columnWidth(), func() { f = m.current().arrange(&m.sc) })
-	return f
-}
-
-// columnWidth is how wide the screen that has the keys is.
-func (m *Model) columnWidth() int {
+	w := m.sc.w
 	for _, c := range m.columnsShown() {
 		if c.screen == m.at {
-			return c.w
+			w = c.w
 		}
 	}
-	return m.sc.w
+	m.within(w, func() { f = m.current().arrange(&m.sc) })
+	return f
 }
 
 // Init asks for the first report.

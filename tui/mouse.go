@@ -32,7 +32,7 @@ func (m *Model) mouse(e tea.MouseMsg) tea.Cmd {
 	f, p := m.arrange(), m.current()
 	if s, ok := m.shown().(pointed); ok {
 		done := false
-		m.within(m.columnWidth(), func() { done = s.point(&m.sc, e, f) })
+		m.within(f.Header.W, func() { done = s.point(&m.sc, e, f) })
 		if done {
 			return nil
 		}

@@ -3,8 +3,6 @@ package tui
 import (
 	"fmt"
 	"sort"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -12,7 +10,6 @@ import (
 
 	"tcdbg/explain"
 	"tcdbg/logs"
-	"tcdbg/logs/chrome"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/layout"
 	"tcdbg/tui/theme"
@@ -28,7 +25,7 @@ type timelineScreen struct {
 	pane
 	view   timeline.View
 	wish   *atomic.Pointer[timeline.Wish] // rows are made beside the UI and read it
-	traces *traceFiles
+	traces *timeline.Files
 	shownI int // selected event that the window was moved to
 	drag   struct {
 		on   bool
@@ -59,7 +56,7 @@ const (
 func newTimeline() screen {
 	const group = "Timeline"
 	scr := &timelineScreen{
-		wish: &atomic.Pointer[timeline.Wish]{}, traces: &traceFiles{have: map[string]*readTrace{}}, shownI: -1,
+		wish: &atomic.Pointer[timeline.Wish]{}, traces: &timeline.Files{}, shownI: -1,
 		parts: newKept[[]timeline.Part](64),
 	}
 	scr.pane = pane{
@@ -90,7 +87,7 @@ func (scr *timelineScreen) empty(sc *scene) []string {
 		return []string{"Reading the trace ..."}
 	}
 	out := []string{"No compile phase is recorded.", "Phases come from chromium_event records of the trace; text logs have none."}
-	return append(out, scr.traces.problems(sc.report)...)
+	return append(out, scr.traces.Problems(sc.report)...)
 }
 
 func (*timelineScreen) enter(r row) (keys.Screen, bool) {
@@ -100,52 +97,12 @@ func (*timelineScreen) enter(r row) (keys.Screen, bool) {
 
 func (scr *timelineScreen) first() { scr.list.Home(paneRows{&scr.pane}) }
 
-// readTrace is a Chrome trace that was read, or why it could not be.
-type readTrace struct {
-	tracks *chrome.Tracks
-	err    error
-}
-
-// traceFiles are the Chrome traces that were read; rows are made of them beside the UI.
-type traceFiles struct {
-	mu   sync.Mutex
-	have map[string]*readTrace
-}
-
-func (t *traceFiles) of(r *explain.Report) []*chrome.Tracks {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	out := make([]*chrome.Tracks, len(r.Traces))
-	for i, f := range r.Traces {
-		if t.have[f.File] == nil {
-			tracks, err := logs.ReadTracks(f.File)
-			t.have[f.File] = &readTrace{tracks, err}
-		}
-		out[i] = t.have[f.File].tracks
-	}
-	return out
-}
-
-func (t *traceFiles) problems(r *explain.Report) []string {
-	if len(r.Traces) == 0 || !t.mu.TryLock() {
-		return nil
-	}
-	defer t.mu.Unlock()
-	var out []string
-	for _, f := range r.Traces {
-		if have := t.have[f.File]; have != nil && have.err != nil {
-			out = append(out, f.File+": "+have.err.Error())
-		}
-	}
-	return out
-}
-
 // briefSpan is what counts as brief: such spans are added up where there are many.
 const briefSpan = int64(time.Millisecond)
 
 func (scr *timelineScreen) rows(in *input) []row {
 	r := in.report
-	ix := timeline.Of(r, *scr.wish.Load(), scr.traces.of(r))
+	ix := timeline.Of(r, *scr.wish.Load(), scr.traces.Of(r))
 	if len(ix.Events) == 0 {
 		return nil
 	}
@@ -187,126 +144,58 @@ func (scr *timelineScreen) head() *timelineHead {
 	return h
 }
 
-// How many rows of sums there are of a kind at most, before the rest is one.
-const (
-	mostPhases = 10
-	mostGroups = 6
-)
-
 // sums are the rows of time by phase, by function and by cause.
 func (h *timelineHead) sums() []row {
-	r := h.report
 	var rows []row
-	list := func(title string, sums []*sumRow, most int) {
-		if len(sums) == 0 {
-			return
-		}
+	for _, t := range h.ix.Tables(h.report) {
 		if len(rows) > 0 {
 			rows = append(rows, &headRow{})
 		}
-		rows = append(rows, &headRow{text: title, right: "self time   total   count"})
-		for i, s := range sums {
-			s.h, s.most = h, sums[0].own
-			if i < most || len(sums) == most+1 {
-				rows = append(rows, s)
-			}
+		rows = append(rows, &headRow{text: t.Title, right: "self time   total   count"})
+		for i := range t.Sums {
+			rows = append(rows, &sumRow{&t.Sums[i], t.Sums[0].Own, h})
 		}
-		if len(sums) > most+1 {
-			rows = append(rows, restOf(sums[most:]))
+		if rest := t.Rest; rest.Count > 0 {
+			rows = append(rows, &headRow{
+				text:  fmt.Sprintf("and %d more", t.More),
+				right: fmt.Sprintf("%s in all, %s", timeline.Duration(rest.Own), count(rest.Count, t.Counts)),
+			})
 		}
-	}
-	list("TIME BY PHASE", h.phaseSums(), mostPhases)
-	list("TIME BY SPAN", h.traceSums(), mostPhases)
-	for _, by := range []struct {
-		title, kind string
-		groups      []*timeline.Group
-	}{{"COMPILE TIME BY FUNCTION", "function", timeline.ByFrame(r)}, {"COMPILE TIME BY CAUSE", "cause", timeline.ByCause(r)}} {
-		var sums []*sumRow
-		for _, g := range by.groups {
-			sums = append(sums, &sumRow{name: g.Name, kind: by.kind, own: g.Seconds, total: g.Seconds, count: len(g.Compiles), group: g, longest: -1})
-		}
-		list(by.title, sums, mostGroups)
 	}
 	return rows
 }
 
-func (h *timelineHead) phaseSums() []*sumRow {
-	longest := map[string]int{}
-	for i := range h.ix.Events {
-		if e := &h.ix.Events[i]; e.Ref >= 0 {
-			if n, ok := longest[e.Name]; !ok || e.Dur > h.ix.Events[n].Dur {
-				longest[e.Name] = i
-			}
-		}
-	}
-	var out []*sumRow
-	for _, s := range h.report.PhaseSums {
-		n, ok := longest[s.Name]
-		if !ok {
-			n = -1
-		}
-		out = append(out, &sumRow{name: s.Name, kind: "phase", own: s.Self, total: s.Seconds, count: s.Count, longest: n})
-	}
-	return out
-}
-
-func (h *timelineHead) traceSums() []*sumRow {
-	if len(h.report.Traces) == 0 {
-		return nil
-	}
-	var out []*sumRow
-	for _, s := range h.ix.Sums(timeline.OfTrace) {
-		out = append(out, &sumRow{
-			name: s.Name, kind: "span", own: float64(s.Own) / 1e9, total: float64(s.Total) / 1e9, count: s.Count, longest: s.Longest,
-		})
-	}
-	return out
-}
-
-// restOf is the sums that have no row, as one: nothing is missing.
-func restOf(sums []*sumRow) row {
-	n, own := 0, 0.0
-	for _, s := range sums {
-		n, own = n+s.count, own+s.own
-	}
-	kind := sums[0].kind
-	return &headRow{
-		text:  fmt.Sprintf("and %s more", number(int64(len(sums)))),
-		right: fmt.Sprintf("%s in all, %d %s", timeline.Duration(int64(own*1e9)), n, map[bool]string{true: "compiles", false: "times"}[kind == "function" || kind == "cause"]),
-	}
-}
-
 // sumRow is the time of one phase, function or cause over the whole run.
 type sumRow struct {
-	name, kind       string
-	own, total, most float64
-	count            int
-	longest          int // event, -1: none is kept
-	group            *timeline.Group
-	h                *timelineHead
+	*timeline.Sum
+	most int64
+	h    *timelineHead
 }
 
-func (r *sumRow) key() string           { return "sum " + r.kind + " " + r.name }
-func (r *sumRow) matches(q string) bool { return theme.IndexFold(r.name, q) >= 0 }
+func (r *sumRow) key() string           { return "sum " + r.Kind + " " + r.Name }
+func (r *sumRow) matches(q string) bool { return theme.IndexFold(r.Name, q) >= 0 }
 func (r *sumRow) sel() Selection {
-	if r.group == nil {
+	if r.Compiles == nil {
 		return Selection{}
 	}
-	c := r.group.Compiles[0]
+	c := r.Compiles[0]
 	return Selection{HasID: true, ID: c.ID, Pos: placeOnly(c.Frame.Pos)}
 }
 
 func (r *sumRow) draw(_ *scene, w int) theme.Line {
-	tail := padded(-9, secondsOr(r.own), -8, secondsOr(r.total), -6, r.count)
+	tail := padded(-9, nanosOr(r.Own), -8, nanosOr(r.Total), -6, r.Count)
 	name := min(40, max(16, w/3))
-	if r.kind == "cause" {
+	if r.Kind == timeline.Cause {
 		name = max(16, w*3/5)
 	}
-	l := theme.Line{theme.T(theme.Plain, theme.Fit(theme.Clean(r.name), name)+" ")}
+	l := theme.Line{theme.T(theme.Plain, theme.Fit(theme.Clean(r.Name), name)+" ")}
 	room := w - name - 2 - len(tail)
-	l = append(l, theme.Span{Text: theme.Fit(bar(r.own, r.most, room), max(0, room)) + " ", Style: theme.Accent})
+	l = append(l, theme.Span{Text: theme.Fit(bar(float64(r.Own), float64(r.most), room), max(0, room)) + " ", Style: theme.Accent})
 	return append(l, theme.Span{Text: tail, Style: theme.Faint})
 }
+
+// nanosOr is secondsOr of nanoseconds.
+func nanosOr(n int64) string { return secondsOr(float64(n) / 1e9) }
 
 // spanRow is one span.
 type spanRow struct {
@@ -437,19 +326,35 @@ func (scr *timelineScreen) lead(sc *scene, w int) []theme.Line {
 		return out
 	}
 	c := scr.chart(sc, h)
-	lines := rest - 1
-	if lines > c.Lines() {
-		lines = c.Lines()
+	lines := min(rest-1, c.Lines())
+	if rest > 4 {
+		lines = min(rest-2, c.Lines())
 	}
 	c.View.Line(c.LineOf(), c.Lines(), lines)
 	for _, l := range c.Draw(w-2, lines) {
 		out = append(out, append(theme.Line{{Text: " "}}, l...))
 	}
 	out = append(out, append(theme.Line{{Text: " "}}, c.Ticks(w-2)...))
+	if r, ok := scr.selected().(*spanRow); ok && len(out) <= rest {
+		out = append(out, scr.chosen(h, r))
+	}
 	if hidden := c.Lines() - lines; hidden > 0 {
 		out[0] = append(out[0], theme.Span{Text: fmt.Sprintf(" · lines %d to %d of %d", c.View.Top+1, c.View.Top+lines, c.Lines())})
 	}
 	return out
+}
+
+// chosen is the line below the chart: what is selected.
+func (scr *timelineScreen) chosen(h *timelineHead, r *spanRow) theme.Line {
+	e := r.event()
+	l := theme.Line{{Text: " "}, theme.T(theme.Yellow|theme.Bold, theme.GlyphCursor+e.Name), {Text: "  " + spanTook(e)}}
+	if n := h.ix.Inside(r.i); n > 0 && !e.Open {
+		l = append(l, theme.Span{Text: fmt.Sprintf(", %s of its own · %s within it", timeline.Duration(h.ix.Own(r.i)), count(n, "span"))})
+	}
+	if p := h.ix.Parent(r.i); p >= 0 {
+		l = append(l, theme.T(theme.Faint, " · within "+h.ix.Events[p].Name))
+	}
+	return l
 }
 
 // totals is the line above the chart.
@@ -465,14 +370,16 @@ func (scr *timelineScreen) totals(sc *scene, h *timelineHead) theme.Line {
 	}
 	head = append(head, theme.Span{Text: " · the chart spans " + spanOf(to-from)})
 	if n, length := a.Cut(); n > 0 {
-		head = append(head, theme.Span{Text: fmt.Sprintf(", %s idle in %s cut out", timeline.Duration(length), count(n, "gap")), Style: theme.Yellow})
+		text := fmt.Sprintf(", %s idle in %s cut out", timeline.Duration(length), count(n, "gap"))
+		head = append(head, theme.Span{Text: text, Style: theme.Yellow})
 	}
 	if scr.view.Zoomed(a) {
 		x, y := scr.view.Window(a)
 		head = append(head, theme.Span{Text: fmt.Sprintf(" · window %s", timeline.Duration(y-x)), Style: theme.Accent})
 	}
 	if h.brief > 0 {
-		head = append(head, theme.Span{Text: fmt.Sprintf(" · %d under 1 ms, %s in all", h.brief, timeline.Duration(h.briefOwn)), Style: theme.Faint})
+		text := fmt.Sprintf(" · %d under 1 ms, %s in all", h.brief, timeline.Duration(h.briefOwn))
+		head = append(head, theme.Span{Text: text, Style: theme.Faint})
 	}
 	if len(r.Phases) > 0 {
 		head = append(head, theme.Span{Text: " · "}, theme.Span{Text: theme.GlyphRecompile + " recompiled", Style: theme.Recompile})
@@ -511,7 +418,7 @@ func (scr *timelineScreen) act(sc *scene, a keys.Action) (tea.Cmd, bool) {
 	case zoomTo:
 		return nil, scr.fit(sc, h)
 	case eventBack, eventOn, eventAround:
-		scr.go1(sc, h, a)
+		scr.sideways(sc, h, a)
 	case wholeGaps:
 		scr.view = timeline.View{Whole: !scr.view.Whole}
 		sc.say(map[bool]string{true: "idle gaps are as long as they are", false: "idle gaps are cut out"}[scr.view.Whole])
@@ -585,33 +492,33 @@ func (scr *timelineScreen) fit(sc *scene, h *timelineHead) bool {
 	case *spanRow:
 		scr.view.Fit(scr.axis(sc, h), r.event())
 	case *sumRow:
-		if r.longest < 0 {
+		if r.Longest < 0 {
 			return true
 		}
-		scr.select1(sc, h, r.longest)
-		scr.view.Fit(scr.axis(sc, h), &h.ix.Events[r.longest])
+		scr.choose1(sc, h, r.Longest)
+		scr.view.Fit(scr.axis(sc, h), &h.ix.Events[r.Longest])
 	}
 	scr.version++
 	return true
 }
 
-// go1 goes from the selected span to one beside or around it.
-func (scr *timelineScreen) go1(sc *scene, h *timelineHead, a keys.Action) {
+// sideways goes from the selected span to one beside or around it.
+func (scr *timelineScreen) sideways(sc *scene, h *timelineHead, a keys.Action) {
 	r, ok := scr.selected().(*spanRow)
 	switch {
 	case !ok:
-		scr.select1(sc, h, 0)
+		scr.choose1(sc, h, 0)
 	case a == eventBack:
-		scr.select1(sc, h, h.ix.Next(r.i, -1))
+		scr.choose1(sc, h, h.ix.Next(r.i, -1))
 	case a == eventOn:
-		scr.select1(sc, h, h.ix.Next(r.i, 1))
+		scr.choose1(sc, h, h.ix.Next(r.i, 1))
 	case h.ix.Parent(r.i) >= 0:
-		scr.select1(sc, h, h.ix.Parent(r.i))
+		scr.choose1(sc, h, h.ix.Parent(r.i))
 	}
 }
 
-// select1 selects a span; one that a filter hides comes back.
-func (scr *timelineScreen) select1(sc *scene, h *timelineHead, i int) {
+// choose1 selects a span; one that a filter hides comes back.
+func (scr *timelineScreen) choose1(sc *scene, h *timelineHead, i int) {
 	at := h.base + i
 	if scr.shown != nil {
 		k := sort.Search(len(scr.shown), func(k int) bool { return int(scr.shown[k]) >= at })
@@ -669,7 +576,7 @@ func (scr *timelineScreen) point(sc *scene, e tea.MouseMsg, f layout.Frame) bool
 		c.View.Line(c.LineOf(), c.Lines(), lines)
 		if i := c.EventAt(e.X-1, e.Y-f.Lead.Y-1, w); i >= 0 && e.Y-f.Lead.Y-1 < lines {
 			scr.inside = false
-			scr.select1(sc, h, i)
+			scr.choose1(sc, h, i)
 		}
 	default:
 		return true
@@ -725,7 +632,8 @@ func (scr *timelineScreen) docSpan(d *doc, r *spanRow) {
 			if p.Count > 1 {
 				often = fmt.Sprintf("  %d times", p.Count)
 			}
-			d.add(theme.Span{Text: theme.FitRight(timeline.Duration(p.Dur), 11) + "  "}, theme.T(theme.Plain, p.Name), theme.T(theme.Faint, often))
+			took := theme.Span{Text: theme.FitRight(timeline.Duration(p.Dur), 11) + "  "}
+			d.add(took, theme.T(theme.Plain, p.Name), theme.T(theme.Faint, often))
 		}
 	}
 }
@@ -743,52 +651,51 @@ func (scr *timelineScreen) callees(sc *scene, r *spanRow) ([]timeline.Part, bool
 const mostCompiles = 12
 
 func docSum(d *doc, r *sumRow) {
-	d.add(theme.T(theme.Bold, r.name))
-	d.labelled("own", secondsOr(r.own))
-	d.labelled("total", secondsOr(r.total))
-	d.labelled("count", fmt.Sprint(r.count))
-	rep := r.h.report
-	title := func(id explain.ID) string {
-		for _, fr := range rep.Frames {
-			if fr.ID.Rank == id.Rank && fr.ID.Epoch == id.Epoch && fr.ID.CompileID.Frame == id.CompileID.Frame {
-				return explain.FrameTitle(fr)
-			}
-		}
-		return ""
-	}
-	line := func(id explain.ID, sec float64) {
-		if id.CompileID.Frame < 0 {
-			d.add(theme.Span{Text: theme.FitRight(secondsOr(sec), 11) + "  outside of compiles"})
-			return
-		}
-		d.link(Selection{HasID: true, ID: id}, theme.Span{Text: theme.FitRight(secondsOr(sec), 11) + "  "},
-			theme.T(theme.Accent, idText(id)), theme.T(theme.Plain, " "+title(id)))
-	}
+	d.add(theme.T(theme.Bold, r.Name))
+	d.labelled("own", nanosOr(r.Own))
+	d.labelled("total", nanosOr(r.Total))
+	d.labelled("count", fmt.Sprint(r.Count))
 	rest := 0
-	switch {
-	case r.group != nil:
+	switch r.Kind {
+	case timeline.Function, timeline.Cause:
 		d.heading("THE COMPILES")
-		for i, c := range r.group.Compiles {
-			if i < mostCompiles {
-				line(c.ID, c.Seconds)
-			}
+		for _, c := range r.Compiles[:min(mostCompiles, len(r.Compiles))] {
+			docCompile(d, c.ID, explain.FrameTitle(c.Frame), int64(c.Seconds*1e9))
 		}
-		rest = len(r.group.Compiles) - mostCompiles
-	case r.kind == "phase":
+		rest = len(r.Compiles) - mostCompiles
+	case timeline.Phase:
 		d.heading("IN WHICH COMPILES")
-		by := timeline.ByCompile(rep, r.name)
-		for i, p := range by {
-			if i < mostCompiles {
-				line(p.ID, p.Dur.Seconds())
-			}
+		by := timeline.ByCompile(r.h.report, r.Name)
+		for _, p := range by[:min(mostCompiles, len(by))] {
+			docCompile(d, p.ID, titleOf(r.h.report, p.ID), int64(p.Dur))
 		}
 		rest = len(by) - mostCompiles
 	}
 	if rest > 0 {
-		d.add(theme.T(theme.Faint, strings.Repeat(" ", 13)+fmt.Sprintf("and %d more", rest)))
+		d.add(theme.T(theme.Faint, theme.Spaces(13)+fmt.Sprintf("and %d more", rest)))
 	}
-	if r.longest >= 0 {
+	if r.Longest >= 0 {
 		d.blank()
 		d.wrap(theme.Faint, 0, "z zooms to the longest of them.")
 	}
+}
+
+// docCompile is a line that leads to a compile.
+func docCompile(d *doc, id explain.ID, title string, ns int64) {
+	took := theme.Span{Text: theme.FitRight(nanosOr(ns), 11) + "  "}
+	if id.CompileID.Frame < 0 {
+		d.add(took, theme.T(theme.Faint, "outside of compiles"))
+		return
+	}
+	d.link(Selection{HasID: true, ID: id}, took, theme.T(theme.Accent, idText(id)), theme.T(theme.Plain, " "+title))
+}
+
+// titleOf is the function of a compile, "" when it is unknown.
+func titleOf(r *explain.Report, id explain.ID) string {
+	for _, fr := range r.Frames {
+		if fr.ID.Rank == id.Rank && fr.ID.Epoch == id.Epoch && fr.ID.CompileID.Frame == id.CompileID.Frame {
+			return explain.FrameTitle(fr)
+		}
+	}
+	return ""
 }

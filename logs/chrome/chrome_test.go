@@ -260,7 +260,7 @@ func TestPeak(t *testing.T) {
 func TestNoTrace(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                                    "begins with neither an object nor a list",
-		`[]`:                                  "begins with neither an object nor a list",
+		`7`:                                   "begins with neither an object nor a list",
 		`{}`:                                  "has no traceEvents",
 		`{"traceEvents":3}`:                   "traceEvents is no list",
 		`{"traceEvents":[{"ph":"X"`:           "cut off",

@@ -64,11 +64,19 @@ func (c *Chart) Draw(w, h int) []theme.Line {
 			if r.level == 0 || len(out) == 0 {
 				name = theme.Clean(c.Tracks[r.track])
 			}
-			l = append(l, theme.Span{Text: theme.Fit(name, g), Style: theme.Faint})
+			l = append(l, theme.Span{Text: theme.Fit(cutLeft(name, g-1), g), Style: theme.Faint})
 		}
 		out = append(out, append(l, c.drawLevel(c.tracks[r.track][r.level], w-g, gaps)...))
 	}
 	return out
+}
+
+// cutLeft keeps the end of a name, which tells threads apart.
+func cutLeft(name string, w int) string {
+	if theme.Width(name) <= w {
+		return name
+	}
+	return theme.CutLeft(name, w)
 }
 
 // EventAt is the event under a cell of what Draw draws, or the first that begins after it on
@@ -108,10 +116,13 @@ func (c *Chart) place(cell, w int) int64 {
 }
 
 // column is the cell of a moment, before 0 or beyond w where it is not shown.
-func (c *Chart) column(t int64, w int) int {
+func (c *Chart) column(t int64, w int) int { return int(c.cell(t, w)) }
+
+// cell is column with the part of the cell.
+func (c *Chart) cell(t int64, w int) float64 {
 	from, to := c.View.Window(c.Axis)
 	x := float64(c.Axis.On(t)-from) / float64(max(1, to-from)) * float64(w)
-	return int(max(-1, min(float64(w)+1, x)))
+	return max(-1, min(float64(w)+1, x))
 }
 
 // firstAfter is the first of a level's events that ends after a moment.
@@ -131,9 +142,10 @@ func (c *Chart) end(i int32) int64 {
 // drawLevel draws one level: cell by cell where events are short, at once where they are long.
 func (c *Chart) drawLevel(ev []int32, w int, gaps []bool) theme.Line {
 	var l theme.Line
+	next := 0 // what was drawn at its length is not drawn again for what is left of its last cell
 	for x := 0; x < w; {
 		from := c.Axis.Moment(c.place(x, w))
-		k := c.firstAfter(ev, from)
+		k := max(next, c.firstAfter(ev, from))
 		start := w
 		if k < len(ev) {
 			start = max(x, min(w, c.column(c.Events[ev[k]].Start, w)))
@@ -144,9 +156,11 @@ func (c *Chart) drawLevel(ev []int32, w int, gaps []bool) theme.Line {
 			continue
 		}
 		i := ev[k]
-		n := max(1, c.column(c.end(i), w)-x)
-		n = min(n, w-x)
+		n := min(w-x, max(1, int(c.cell(c.end(i), w)+0.5)-x))
 		l = append(l, c.cells(ev, k, x, n, w))
+		if n > 1 {
+			next = k + 1
+		}
 		x += n
 	}
 	return l
@@ -183,7 +197,7 @@ func (c *Chart) within(ev []int32) bool {
 }
 
 // shadeLooks is how many events of one cell are looked at.
-const shadeLooks = 64
+const shadeLooks = 16
 
 // shade is how much of a cell its events take, by some of them where they are many.
 func (c *Chart) shade(ev []int32, from, to int64) int {

@@ -241,11 +241,11 @@ func (ix *Index) Callees(i int, brief int64) []Part {
 	return parts
 }
 
-// Brief is how many events took less than a time, and how long they took without those within
+// Brief is how many events took some time, but less than this, and how long they took without those within
 // them.
 func (ix *Index) Brief(less int64) (n int, own int64) {
 	for i := range ix.Events {
-		if ix.Events[i].Dur < less && !ix.Events[i].Open {
+		if ix.Events[i].Dur > 0 && ix.Events[i].Dur < less && !ix.Events[i].Open {
 			n++
 			own += ix.Own(i)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tcdbg/explain"
+	"tcdbg/logs"
 	"tcdbg/logs/chrome"
 	"tcdbg/tui/theme"
 )
@@ -103,12 +104,23 @@ func phaseTrack(r *explain.Report, p *explain.Phase, run string, files, threads 
 	case p.ID.Rank >= 0:
 		s = append(s, fmt.Sprintf("rank %d", p.ID.Rank))
 	case files > 1 && p.Source < len(r.Sources):
-		s = append(s, strings.TrimPrefix(filepath.Base(r.Sources[p.Source].Path), "dedicated_log_torch_trace_"))
+		s = append(s, fileTitle(r, r.Sources[p.Source].Path))
 	}
 	if threads > 1 {
 		s = append(s, fmt.Sprintf("t%d", p.Thread))
 	}
 	return strings.Join(s, " ")
+}
+
+// fileTitle names a file by what tells it from the others: its folder where each has its own, else
+// its name without what PyTorch's have in common.
+func fileTitle(r *explain.Report, path string) string {
+	dir := filepath.Dir(path)
+	beside := slices.ContainsFunc(r.Sources, func(o logs.Source) bool { return o.Path != path && filepath.Dir(o.Path) == dir })
+	if !beside && filepath.Base(dir) != "." && filepath.Base(dir) != "/" {
+		return filepath.Base(dir)
+	}
+	return strings.TrimPrefix(filepath.Base(path), "dedicated_log_torch_trace_")
 }
 
 // PhaseStyle colours recompiles as recompiles, so that they show as second hills.
@@ -125,7 +137,8 @@ func PhaseStyle(p *explain.Phase) theme.Style {
 // traceStyles tell the kinds of spans of a Chrome trace.
 var traceStyles = map[string]theme.Style{
 	"cpu_op": theme.Compiled, "user_annotation": theme.Guard, "gpu_user_annotation": theme.Guard, "kernel": theme.Recompile,
-	"gpu_memcpy": theme.Eager, "gpu_memset": theme.Eager, "cuda_runtime": theme.Eager, "cuda_driver": theme.Eager, "python_function": theme.Accent,
+	"gpu_memcpy": theme.Eager, "gpu_memset": theme.Eager, "cuda_runtime": theme.Eager, "cuda_driver": theme.Eager,
+	"python_function": theme.Accent,
 }
 
 func (b *builder) trace(t *chrome.Tracks, run int, several bool, of explain.ChromeTrace) {
@@ -202,145 +215,6 @@ func (b *builder) sorted() []string {
 		b.events[i].Track = to[b.events[i].Track]
 	}
 	return names
-}
-
-// Sum is the time of all events of one name.
-type Sum struct {
-	Name       string
-	Count      int
-	Own, Total int64 // without and with what is within; what is within one of its name counts once
-	Longest    int   // event
-}
-
-// Sums adds up the events that stand for the same, by name, by their own time.
-func (ix *Index) Sums(of int32) []Sum {
-	at := map[string]int{}
-	var sums []Sum
-	for i := range ix.Events {
-		e := &ix.Events[i]
-		if min(e.Ref, 0) != min(of, 0) {
-			continue
-		}
-		n, ok := at[e.Name]
-		if !ok {
-			n = len(sums)
-			at[e.Name] = n
-			sums = append(sums, Sum{Name: e.Name, Longest: i})
-		}
-		s := &sums[n]
-		s.Count++
-		s.Own += ix.Own(i)
-		if !ix.inItself(i) {
-			s.Total += e.Dur
-		}
-		if e.Dur > ix.Events[s.Longest].Dur {
-			s.Longest = i
-		}
-	}
-	slices.SortStableFunc(sums, func(a, b Sum) int { return cmp.Compare(b.Own, a.Own) })
-	return sums
-}
-
-func (ix *Index) inItself(i int) bool {
-	for p := ix.parent[i]; p >= 0; p = ix.parent[p] {
-		if ix.Events[p].Name == ix.Events[i].Name {
-			return true
-		}
-	}
-	return false
-}
-
-// Group is compiles that have something in common, and how long they took.
-type Group struct {
-	Name     string
-	Compiles []*explain.Compile
-	Seconds  float64
-}
-
-func (g *Group) add(c *explain.Compile) {
-	g.Compiles = append(g.Compiles, c)
-	g.Seconds += c.Seconds
-}
-
-// groups adds compiles up by what key says of them, the longest first.
-func groups[K comparable](r *explain.Report, key func(c *explain.Compile) (K, string)) []*Group {
-	at := map[K]*Group{}
-	var out []*Group
-	for _, fr := range r.Frames {
-		for _, c := range fr.Compiles {
-			if c.Seconds <= 0 {
-				continue
-			}
-			k, name := key(c)
-			g := at[k]
-			if g == nil {
-				g = &Group{Name: name}
-				at[k] = g
-				out = append(out, g)
-			}
-			g.add(c)
-		}
-	}
-	slices.SortStableFunc(out, func(a, b *Group) int { return cmp.Compare(b.Seconds, a.Seconds) })
-	return out
-}
-
-// ByFrame is compile time by function.
-func ByFrame(r *explain.Report) []*Group {
-	return groups(r, func(c *explain.Compile) (*explain.Frame, string) { return c.Frame, explain.FrameTitle(c.Frame) })
-}
-
-// ByCause is compile time by why something was compiled: for the first time, after a break, or again.
-func ByCause(r *explain.Report) []*Group {
-	type cause struct {
-		kind string
-		key  explain.CauseKey
-	}
-	return groups(r, func(c *explain.Compile) (cause, string) {
-		switch {
-		case c.Recompile != nil && len(c.Recompile.Failures) > 0:
-			f := &c.Recompile.Failures[0]
-			return cause{"again", explain.KeyOf(f)}, "again: " + explain.FailureText(f)
-		case c.Recompile != nil:
-			return cause{kind: "unknown"}, "again: no guard is recorded"
-		case c.Frame.Parent != nil:
-			return cause{kind: "part"}, "parts of functions after a break"
-		}
-		return cause{kind: "first"}, "functions for the first time"
-	})
-}
-
-// ByCompile is by compile how long at least one phase of a name ran, the longest first.
-func ByCompile(r *explain.Report, name string) []*explain.Phase {
-	type sum struct {
-		*explain.Phase
-		end time.Time // of what was added
-	}
-	at := map[explain.ID]*sum{}
-	var out []*explain.Phase
-	for _, p := range r.Phases { // by start
-		if p.Name != name {
-			continue
-		}
-		s := at[p.ID]
-		if s == nil {
-			first := *p
-			first.Dur = 0
-			s = &sum{Phase: &first}
-			at[p.ID] = s
-			out = append(out, s.Phase)
-		}
-		from, to := p.Start, p.Start.Add(p.Dur)
-		if from.Before(s.end) {
-			from = s.end
-		}
-		if to.After(from) {
-			s.Dur += to.Sub(from)
-			s.end = to
-		}
-	}
-	slices.SortStableFunc(out, func(a, b *explain.Phase) int { return cmp.Compare(b.Dur, a.Dur) })
-	return out
 }
 
 // Duration is nanoseconds as people read them, up to hours.

@@ -199,7 +199,8 @@ func random(n int) *Index {
 	var events []Event
 	var grow func(track int32, from, dur int64, level int)
 	grow = func(track int32, from, dur int64, level int) {
-		events = append(events, Event{Name: fmt.Sprintf("phase %d", r.IntN(50)), Start: from, Dur: dur, Track: track, Style: theme.Compiled})
+		name := fmt.Sprintf("phase %d", r.IntN(50))
+		events = append(events, Event{Name: name, Start: from, Dur: dur, Track: track, Style: theme.Compiled})
 		if level == 12 || dur < 10 {
 			return
 		}
