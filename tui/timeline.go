@@ -106,7 +106,7 @@ func (scr *timelineScreen) rows(in *input) []row {
 	if len(ix.Events) == 0 {
 		return nil
 	}
-	about := &timelineHead{ix: ix, scr: scr, report: r}
+	about := &timelineHead{ix: ix, scr: scr, report: r, phases: timeline.Phases(r)}
 	about.brief, about.briefOwn = ix.Brief(briefSpan)
 	rows := about.sums()
 	if len(rows) == 0 {
@@ -130,6 +130,7 @@ type timelineHead struct {
 	ix       *timeline.Index
 	scr      *timelineScreen
 	report   *explain.Report
+	phases   []*explain.Phase
 	base     int // row of the first event
 	brief    int // events under a millisecond
 	briefOwn int64
@@ -206,8 +207,8 @@ type spanRow struct {
 func (r *spanRow) event() *timeline.Event { return &r.h.ix.Events[r.i] }
 
 func (r *spanRow) phase() *explain.Phase {
-	if ref := r.event().Ref; ref >= 0 && int(ref) < len(r.h.report.Phases) {
-		return r.h.report.Phases[ref]
+	if ref := r.event().Ref; ref >= 0 && int(ref) < len(r.h.phases) {
+		return r.h.phases[ref]
 	}
 	return nil
 }
@@ -233,7 +234,7 @@ func (r *spanRow) draw(sc *scene, w int) theme.Line {
 	name := min(44, max(18, w*2/5))
 	label := theme.Spaces(2*min(r.h.ix.Level(r.i), 8)) + theme.Clean(e.Name)
 	var l theme.Line
-	if len(r.h.report.Phases) > 0 {
+	if len(r.h.phases) > 0 {
 		id := ""
 		if p := r.phase(); p != nil {
 			id = idText(p.ID)
@@ -363,7 +364,7 @@ func (scr *timelineScreen) totals(sc *scene, h *timelineHead) theme.Line {
 	from, to := a.Span()
 	head := theme.Line{{Text: " " + count(r.Totals.Compiles, "compile")}} // none has ended yet
 	switch {
-	case len(r.Phases) == 0:
+	case len(h.phases) == 0:
 		head = theme.Line{{Text: " " + count(len(h.ix.Events), "span") + " in " + count(len(h.ix.Tracks), "track"), Style: theme.Bold}}
 	case r.Totals.CompileSeconds > 0:
 		head = theme.Line{{Text: " " + secondsOr(r.Totals.CompileSeconds) + " compiling", Style: theme.Bold}, {Text: " in" + head[0].Text}}
@@ -381,7 +382,7 @@ func (scr *timelineScreen) totals(sc *scene, h *timelineHead) theme.Line {
 		text := fmt.Sprintf(" · %d under 1 ms, %s in all", h.brief, timeline.Duration(h.briefOwn))
 		head = append(head, theme.Span{Text: text, Style: theme.Faint})
 	}
-	if len(r.Phases) > 0 {
+	if len(h.phases) > 0 {
 		head = append(head, theme.Span{Text: " · "}, theme.Span{Text: theme.GlyphRecompile + " recompiled", Style: theme.Recompile})
 	}
 	return head
@@ -461,8 +462,8 @@ func (scr *timelineScreen) before(sc *scene) tea.Cmd {
 			switch {
 			case err != nil:
 				sc.fail(err.Error())
-			case len(r.Phases) == 0:
-				sc.fail("the run before, " + name + ", has no phases")
+			case len(timeline.Phases(r)) == 0:
+				sc.fail("of the run before, " + name + ", no times are recorded")
 			default:
 				w := *scr.wish.Load()
 				w.Before, w.Name = r, name
@@ -684,7 +685,7 @@ func docSum(d *doc, r *sumRow) {
 func docCompile(d *doc, id explain.ID, title string, ns int64) {
 	took := theme.Span{Text: theme.FitRight(nanosOr(ns), 11) + "  "}
 	if id.CompileID.Frame < 0 {
-		d.add(took, theme.T(theme.Faint, "outside of compiles"))
+		d.add(took, theme.T(theme.Faint, explain.RankPrefix(id)+"outside of compiles"))
 		return
 	}
 	d.link(Selection{HasID: true, ID: id}, took, theme.T(theme.Accent, idText(id)), theme.T(theme.Plain, " "+title))

@@ -57,6 +57,9 @@ const (
 	mostLanes  = 32
 )
 
+// farthest is how far from 1970 an event may be, and how long.
+const farthest = 1 << 61
+
 // slack is by how much the ends of events may miss each other: times are written in
 // microseconds.
 const slack = 2000
@@ -64,6 +67,11 @@ const slack = 2000
 // New makes an index. It takes the events for itself.
 func New(tracks []string, events []Event) *Index {
 	ix := &Index{Tracks: tracks, Events: events}
+	for i := range events { // times are read from traces, and are added to below
+		e := &events[i]
+		e.Start = max(-farthest, min(farthest, e.Start))
+		e.Dur = max(0, min(farthest, e.Dur))
+	}
 	byTime := func(a, b Event) int {
 		return cmp.Or(cmp.Compare(a.Track, b.Track), cmp.Compare(a.Start, b.Start), cmp.Compare(b.Dur, a.Dur))
 	}

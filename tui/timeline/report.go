@@ -68,22 +68,45 @@ func (b *builder) lane(l lane) int32 {
 	return n
 }
 
+// Phases are the phases of a report by start, or where none are recorded its compiles, as far as it is
+// known when they began and how long they took.
+func Phases(r *explain.Report) []*explain.Phase {
+	if len(r.Phases) > 0 {
+		return r.Phases
+	}
+	var out []*explain.Phase
+	for _, fr := range r.Frames {
+		for _, c := range fr.Compiles {
+			if c.Start.IsZero() || c.Seconds <= 0 {
+				continue
+			}
+			out = append(out, &explain.Phase{
+				Name: "compile " + explain.FrameTitle(fr), ID: c.ID, Start: c.Start, Dur: time.Duration(c.Seconds * 1e9),
+			})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *explain.Phase) int { return a.Start.Compare(b.Start) })
+	return out
+}
+
 func (b *builder) phases(r *explain.Report, run int, name string) {
 	threads := map[int]map[int]bool{}
-	for _, p := range r.Phases {
+	phases := Phases(r)
+	for _, p := range phases {
 		if threads[p.Source] == nil {
 			threads[p.Source] = map[int]bool{}
 		}
 		threads[p.Source][p.Thread] = true
 	}
-	for i, p := range r.Phases {
+	for i, p := range phases {
 		l := lane{run: run, rank: p.ID.Rank, file: p.Source, thread: p.Thread}
 		n, known := b.lanes[l]
 		if !known {
 			n = b.lane(l)
 			b.order[n].name = phaseTrack(r, p, name, len(threads), len(threads[p.Source]))
 		}
-		e := Event{Name: p.Name, Start: p.Start.UnixNano(), Dur: int64(p.Dur), Track: n, Ref: int32(i), Style: PhaseStyle(p), Open: p.Open}
+		e := Event{Name: p.Name, Start: p.Start.UnixNano(), Dur: int64(p.Dur), Track: n, Ref: int32(i), Open: p.Open}
+		e.Style = PhaseStyle(p)
 		if run > 0 {
 			e.Ref, e.Open = OfBefore, false
 		}

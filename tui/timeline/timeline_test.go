@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -172,6 +173,29 @@ func TestEventAt(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Times of no clock are drawn, too.
+func TestImpossibleTimes(t *testing.T) {
+	ix := New([]string{""}, []Event{
+		{Name: "a", Start: math.MinInt64, Dur: math.MaxInt64}, {Name: "b", Start: math.MaxInt64, Dur: math.MaxInt64},
+		{Name: "c", Start: 5, Dur: -7}, {Name: "d", Start: 5},
+	})
+	c := chartOf(ix)
+	for range 200 {
+		for _, l := range c.Draw(60, 5) {
+			if l.Width() != 60 {
+				t.Fatalf("%q", l.Text())
+			}
+		}
+		c.Ticks(60)
+		c.EventAt(30, 0, 60)
+		c.View.Zoom(c.Axis, 0.5, c.Axis.Len()/3)
+		c.View.Pan(c.Axis, 0.3)
+	}
+	none := chartOf(New(nil, nil))
+	none.Draw(60, 5)
+	none.Ticks(60)
 }
 
 // Lines have the width that they are asked for, at every zoom.
