@@ -165,7 +165,7 @@ func (t *tracks) span(e *plain) error {
 // end closes the innermost event that is open.
 func (t *tracks) end(track int32, ts int64) {
 	open := t.open[track]
-	if len(open) == 0 || ts < open[len(open)-1].Start {
+	if len(open) == 0 || ts < open[len(open)-1].Start || ts-open[len(open)-1].Start < 0 { // beyond int64
 		t.out.Other++
 		return
 	}

@@ -179,9 +179,9 @@ func byCause(r *explain.Report) []Sum {
 		switch {
 		case c.Recompile != nil && len(c.Recompile.Failures) > 0:
 			f := &c.Recompile.Failures[0]
-			return cause{"again", explain.KeyOf(f)}, "again: " + explain.FailureText(f)
+			return cause{"again", explain.KeyOf(f)}, "recompiled: " + explain.FailureText(f)
 		case c.Recompile != nil:
-			return cause{kind: "unknown"}, "again: no guard is recorded"
+			return cause{kind: "unknown"}, "recompiled: no guard is recorded"
 		case c.Frame.Parent != nil:
 			return cause{kind: "part"}, "parts of functions after a break"
 		}
