@@ -195,8 +195,13 @@ func (r *sumRow) draw(_ *scene, w int) theme.Line {
 	return append(l, theme.Span{Text: tail, Style: theme.Faint})
 }
 
-// nanosOr is secondsOr of nanoseconds.
-func nanosOr(n int64) string { return secondsOr(float64(n) / 1e9) }
+// nanosOr is secondsOr of nanoseconds, which spans of a Chrome trace are told apart by.
+func nanosOr(n int64) string {
+	if n < 1e6 {
+		return nanos(n)
+	}
+	return secondsOr(float64(n) / 1e9)
+}
 
 // spanRow is one span.
 type spanRow struct {
