@@ -99,6 +99,13 @@ type Report struct {
 	Source  *Source // the files of the program
 
 	Profiles []*Profile // steady steps that a profiler recorded, one a process
+	Traces   []ChromeTrace
+}
+
+// ChromeTrace is a file of spans of any program. They are read when they are looked at.
+type ChromeTrace struct {
+	Rank int
+	File string
 }
 
 // SideNote is a remark of the framework that is neither break nor recompile.
@@ -552,6 +559,8 @@ type Phase struct {
 	Dur   time.Duration
 	Depth int
 	Open  bool // it still runs: Dur reaches to the newest event
+	// Of which file of the report's Sources, and of which process or thread there.
+	Source, Thread int
 }
 
 // Instant is an event of a trace that has no length, such as the miss of a cache.

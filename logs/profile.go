@@ -1,8 +1,10 @@
 package logs
 
 import (
+	"bufio"
 	"bytes"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -62,4 +64,35 @@ func (r *profileReader) record(p *chrome.Profile) []byte {
 	w := NewWriter(&out, WriterOptions{Rank: max(0, r.src.Rank), HasRank: r.src.Rank >= 0, Now: now})
 	w.Emit(Artifact(NoCompile, p))
 	return out.Bytes()
+}
+
+// maxTracksBytes bounds what a Chrome trace may unpack to.
+const maxTracksBytes = 8 << 30
+
+// ReadTracks reads all spans of a Chrome trace, which may be packed.
+func ReadTracks(path string) (*chrome.Tracks, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // it was only read
+	in := bufio.NewReaderSize(f, headSize)
+	magic, err := in.Peek(4)
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	src := &source{Source: Source{Path: path}}
+	z, err := src.decoder(in, magic)
+	defer func() {
+		for _, c := range src.closers {
+			_ = c.Close()
+		}
+	}()
+	switch {
+	case err != nil:
+		return nil, err
+	case z != nil:
+		return chrome.ReadTracks(io.LimitReader(z, maxTracksBytes))
+	}
+	return chrome.ReadTracks(in)
 }

@@ -51,12 +51,12 @@ func (m *Model) action(pressed string) (keys.Action, bool) {
 
 // do carries out an action.
 func (m *Model) do(a keys.Action) tea.Cmd {
+	if cmd, did := m.shown().act(&m.sc, a); did {
+		return cmd
+	}
 	if a >= keys.OpenScreen && a < keys.Own {
 		m.open(keys.Screen(a - keys.OpenScreen))
 		return nil
-	}
-	if cmd, did := m.shown().act(&m.sc, a); did {
-		return cmd
 	}
 	if m.move(a) {
 		return nil

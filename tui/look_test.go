@@ -13,6 +13,7 @@ import (
 	"tcdbg/tui/layout"
 	"tcdbg/tui/schedule"
 	"tcdbg/tui/theme"
+	"tcdbg/tui/timeline"
 
 	tea "github.com/charmbracelet/bubbletea"
 )
@@ -219,7 +220,10 @@ func TestFiltersByPlace(t *testing.T) {
 			}
 		}
 	}
-	phase := &phaseRow{p: &explain.Phase{Name: "dynamo", ID: id}}
+	phases := (&timelineScreen{wish: newTimeline().(*timelineScreen).wish, traces: &timeline.Files{}}).rows(&input{
+		report: &explain.Report{Phases: []*explain.Phase{{Name: "dynamo", ID: id, Start: time.Unix(1, 0), Dur: 1}}},
+	})
+	phase := phases[len(phases)-1]
 	for q, want := range map[string]bool{"r1": true, "4/2": true, "[4/2]": true, "4/": true, "4/3": false, "4": false, "dynamo": true} {
 		if got := phase.matches(q); got != want {
 			t.Errorf("phase: filter %q finds it: %v", q, got)
@@ -471,15 +475,6 @@ func TestTabs(t *testing.T) {
 		{"50x30", "1 Overview 2 3 4"},
 	} {
 		d.script("size " + c.size + "\nexpect " + c.want)
-	}
-}
-
-// The times below the chart are whole.
-func TestAxis(t *testing.T) {
-	for w := 10; w < 200; w += 7 {
-		if l := axis(3*time.Second, w); l.Width() > w+1 || strings.Contains(l.Text(), "…") {
-			t.Errorf("%d cells: %q", w, l.Text())
-		}
 	}
 }
 

@@ -30,6 +30,13 @@ func (m *Model) mouse(e tea.MouseMsg) tea.Cmd {
 		}
 	}
 	f, p := m.arrange(), m.current()
+	if s, ok := m.shown().(pointed); ok {
+		done := false
+		m.within(f.Header.W, func() { done = s.point(&m.sc, e, f) })
+		if done {
+			return nil
+		}
+	}
 	switch {
 	case e.Button == tea.MouseButtonWheelUp || e.Button == tea.MouseButtonWheelDown:
 		n := wheelLines

@@ -23,11 +23,12 @@ import (
 type pane struct {
 	// What the screen sets once.
 	title     keys.Title
-	keys      []keys.Binding // of this screen alone
-	leadLines int            // the most lines of the lead
-	detailed  bool           // it has a detail pane
-	share     float64        // of the width for the list
-	chosen    float64        // the share that the user chose, 0: none
+	keys      []keys.Binding      // of this screen alone
+	leadLines int                 // the most lines of the lead
+	leadOf    func(sc *scene) int // likewise, where that changes; nil: leadLines
+	detailed  bool                // it has a detail pane
+	share     float64             // of the width for the list
+	chosen    float64             // the share that the user chose, 0: none
 	modes     []string
 	orders    []order
 
@@ -169,8 +170,12 @@ func (p *pane) target() (Selection, bool) {
 
 // arrange lays out the terminal for the pane's screen.
 func (p *pane) arrange(sc *scene) layout.Frame {
+	lead := p.leadLines
+	if p.leadOf != nil {
+		lead = p.leadOf(sc)
+	}
 	return layout.Arrange(sc.w, sc.h, layout.Ask{
-		Lead: p.leadLines, Detail: p.detailed && p.Len() > 0, Share: cmp.Or(p.chosen, p.share), Rows: p.Len(), Zoom: p.inside,
+		Lead: lead, Detail: p.detailed && p.Len() > 0, Share: cmp.Or(p.chosen, p.share), Rows: p.Len(), Zoom: p.inside,
 	})
 }
 

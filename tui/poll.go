@@ -6,6 +6,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"tcdbg/explain"
+	"tcdbg/tui/keys"
 )
 
 // This file asks the feed for reports and gives their rows to the screens. Rows are
@@ -105,6 +106,10 @@ func (m *Model) take(msg reportMsg) {
 	sc.look(sc.feed.Run())
 	sc.version++
 	m.stopped()
+	foreign := len(msg.report.Traces) > 0 && !msg.report.Profiled() && len(msg.report.Frames) == 0
+	if first && foreign && m.at == keys.Overview && sc.opt.First == 0 {
+		m.at = keys.Timeline // a trace of another program has nothing else
+	}
 	for i, s := range m.screens {
 		p, rows := s.state(), msg.rows[i]
 		if _, late := s.(slow); late {

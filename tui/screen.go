@@ -6,6 +6,7 @@ import (
 	"tcdbg/explain"
 	"tcdbg/logs"
 	"tcdbg/tui/keys"
+	"tcdbg/tui/layout"
 	"tcdbg/tui/theme"
 )
 
@@ -78,6 +79,10 @@ type (
 	// report whether they do.
 	finding interface {
 		find(want Selection) bool
+	}
+	// pointed screens have more under the mouse than rows; they report whether it was theirs.
+	pointed interface {
+		point(sc *scene, e tea.MouseMsg, f layout.Frame) bool
 	}
 	// searching screens look further than their rows for a text.
 	searching interface {

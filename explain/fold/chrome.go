@@ -99,7 +99,7 @@ func (f *Fold) closePhase(rs *rankState, r *logs.Record, name string, ts float64
 		f.sumPhase(name, whole, max(dur-p.inner, 0))
 		f.keepPhase(explain.Phase{
 			Name: name, ID: p.id, Start: time.UnixMicro(int64(p.start)),
-			Dur: time.Duration(dur * 1e3), Depth: i,
+			Dur: time.Duration(dur * 1e3), Depth: i, Source: r.Source, Thread: r.Thread,
 		})
 		if r.HasID && (name == "entire_frame_compile" || name == "_compile.compile_inner") {
 			if c := f.compileOf(r); c != nil {

@@ -68,6 +68,10 @@ func copyProfiles(f *Fold, r *explain.Report) {
 			stacks = append(stacks, p)
 			continue
 		}
+		r.Traces = append(r.Traces, explain.ChromeTrace{Rank: p.rank, File: p.file})
+		if p.Foreign {
+			continue
+		}
 		out := &explain.Profile{Profile: &p.Profile, Rank: p.rank, File: p.file}
 		r.Profiles = append(r.Profiles, out)
 		byName[strings.TrimSuffix(p.file, timesFile)] = out

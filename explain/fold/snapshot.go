@@ -281,10 +281,13 @@ func copyKernels(f *Fold, r *explain.Report) {
 func openPhases(f *Fold) []explain.Phase {
 	var out []explain.Phase
 	for _, rs := range f.ranks {
-		for _, open := range rs.stacks {
+		for of, open := range rs.stacks {
 			for i, p := range open {
 				at := time.UnixMicro(int64(p.start))
-				out = append(out, explain.Phase{Name: p.name, ID: p.id, Start: at, Dur: max(f.end.Sub(at), 0), Depth: i, Open: true})
+				out = append(out, explain.Phase{
+					Name: p.name, ID: p.id, Start: at, Dur: max(f.end.Sub(at), 0), Depth: i, Open: true,
+					Source: of.source, Thread: of.thread,
+				})
 			}
 		}
 	}

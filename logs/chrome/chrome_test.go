@@ -259,8 +259,8 @@ func TestPeak(t *testing.T) {
 // What is no Chrome trace, or half of one, is said in words.
 func TestNoTrace(t *testing.T) {
 	for text, want := range map[string]string{
-		``:                                    "does not begin with an object",
-		`[]`:                                  "does not begin with an object",
+		``:                                    "begins with neither an object nor a list",
+		`7`:                                   "begins with neither an object nor a list",
 		`{}`:                                  "has no traceEvents",
 		`{"traceEvents":3}`:                   "traceEvents is no list",
 		`{"traceEvents":[{"ph":"X"`:           "cut off",

@@ -80,80 +80,107 @@ type raw struct {
 	} `json:"args"`
 }
 
-// Looks says whether the first bytes of a file may be a Chrome trace's.
+// Looks says whether the first bytes of a file may be a Chrome trace's: an object with a list of
+// events, or that list alone.
 func Looks(head []byte) bool {
 	head = bytes.TrimLeft(head, " \t\r\n")
-	return bytes.HasPrefix(head, []byte("{")) && bytes.Contains(head, []byte(`"traceEvents"`))
+	switch {
+	case bytes.HasPrefix(head, []byte("{")):
+		return bytes.Contains(head, []byte(`"traceEvents"`))
+	case bytes.HasPrefix(head, []byte("[")):
+		return bytes.HasPrefix(bytes.TrimLeft(head[1:], " \t\r\n"), []byte("{")) && bytes.Contains(head, []byte(`"ph"`))
+	}
+	return false
 }
 
 // read reads a trace.
 func read(r io.Reader) (*trace, error) {
-	d := json.NewDecoder(r)
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return nil, errors.New("is no Chrome trace: it does not begin with an object")
-	}
 	tr := &trace{ids: map[string]int32{}, tids: map[string]int32{}}
+	err := walk(r, func(text []byte) error {
+		var e raw
+		if json.Unmarshal(text, &e) != nil {
+			tr.skipped++
+			return nil
+		}
+		return tr.add(&e)
+	}, nil)
+	return tr, err
+}
+
+// walk gives the events of a trace, and what else it says by its name; values are the caller's until it returns.
+func walk(r io.Reader, event func(text []byte) error, field func(name string, text []byte)) error {
+	d := json.NewDecoder(r)
+	switch t, err := d.Token(); {
+	case err != nil || t != json.Delim('{') && t != json.Delim('['):
+		return errors.New("is no Chrome trace: it begins with neither an object nor a list")
+	case t == json.Delim('['):
+		err := walkList(d, event)
+		if errors.Is(err, errCut) {
+			return nil // the list alone may lack its end
+		}
+		return err
+	}
 	found := false
 	for d.More() {
 		key, err := d.Token()
 		if err != nil {
-			return nil, broken(err)
+			return broken(err)
 		}
 		if key != "traceEvents" {
-			var skip json.RawMessage
-			if err := d.Decode(&skip); err != nil {
-				return nil, broken(err)
+			var other json.RawMessage
+			if err := d.Decode(&other); err != nil {
+				return broken(err)
+			}
+			if name, ok := key.(string); ok && field != nil {
+				field(name, other)
 			}
 			continue
 		}
 		if found {
-			return nil, errors.New("is no Chrome trace: it has traceEvents twice")
+			return errors.New("is no Chrome trace: it has traceEvents twice")
 		}
 		found = true
-		if err := tr.readEvents(d); err != nil {
-			return nil, err
+		if tok, err := d.Token(); err != nil || tok != json.Delim('[') {
+			return errors.New("is no Chrome trace: traceEvents is no list")
+		}
+		if err := walkList(d, event); err != nil {
+			return err
 		}
 	}
 	if _, err := d.Token(); err != nil {
-		return nil, broken(err)
+		return broken(err)
 	}
 	if !found {
-		return nil, errors.New("is no Chrome trace: it has no traceEvents")
+		return errors.New("is no Chrome trace: it has no traceEvents")
 	}
-	return tr, nil
+	return nil
 }
 
-func broken(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return errors.New("is a Chrome trace that was cut off")
-	}
-	return fmt.Errorf("is no Chrome trace: %w", err)
-}
-
-func (t *trace) readEvents(d *json.Decoder) error {
-	if tok, err := d.Token(); err != nil || tok != json.Delim('[') {
-		return errors.New("is no Chrome trace: traceEvents is no list")
-	}
+// walkList gives the events of a list that has begun.
+func walkList(d *json.Decoder, event func(text []byte) error) error {
 	var text json.RawMessage
 	for d.More() {
 		text = text[:0]
 		if err := d.Decode(&text); err != nil {
 			return broken(err)
 		}
-		var e raw
-		if json.Unmarshal(text, &e) != nil {
-			t.skipped++
-			continue
-		}
-		if err := t.add(&e); err != nil {
+		if err := event(text); err != nil {
 			return err
 		}
 	}
-	_, err := d.Token()
-	if err != nil {
+	if _, err := d.Token(); err != nil {
 		return broken(err)
 	}
 	return nil
+}
+
+var errCut = errors.New("is a Chrome trace that was cut off")
+
+func broken(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errCut
+	}
+	return fmt.Errorf("is no Chrome trace: %w", err)
 }
 
 // add keeps an event that is of use.

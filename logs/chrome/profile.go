@@ -17,6 +17,8 @@ type Profile struct {
 	Marked  string  `json:"marked,omitempty"`  // what marks the steps
 	Stacked bool    `json:"stacked,omitempty"` // recorded with Python stacks: too slow to be believed
 	Device  bool    `json:"device,omitempty"`  // a GPU's work was recorded
+	// Foreign says that no event is one of torch.profiler's: there is nothing to add up.
+	Foreign bool `json:"foreign,omitempty"`
 
 	Parts   Parts     `json:"parts"`
 	Regions []*Region `json:"regions,omitempty"`

@@ -23,6 +23,9 @@ func Read(r io.Reader) (*Profile, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(t.events) == 0 {
+		return &Profile{Foreign: true}, nil
+	}
 	s := &sums{
 		tree: grow(t), p: &Profile{Stacked: t.stacked}, regions: map[string]*Region{}, graphs: map[Graph]int{},
 		kernels: map[kernelKey]*Kernel{}, ops: map[Op]*Op{}, compiles: map[int64]string{}, launches: map[int64]int32{},
