@@ -83,7 +83,7 @@ func TestWalk(t *testing.T) {
 		t.Fatal(err)
 	}
 	blocks := regexp.MustCompile("(?s)```console\n(.*?)```").FindAllStringSubmatch(read(t, "docs/walk.md"), -1)
-	if len(blocks) != 5 {
+	if len(blocks) != 6 {
 		t.Fatalf("%d blocks", len(blocks))
 	}
 	w := walk{t: t, bin: bin, dir: t.TempDir(), state: t.TempDir(), cache: warmFolder(t)}
@@ -97,10 +97,9 @@ func TestWalk(t *testing.T) {
 	}
 	w.block(blocks[0][1])
 	w.applyFix()
-	w.block(blocks[1][1])
-	w.block(blocks[2][1])
-	w.block(blocks[3][1])
-	w.block(blocks[4][1])
+	for _, b := range blocks[1:] {
+		w.block(b[1])
+	}
 }
 
 type walk struct {
