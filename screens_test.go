@@ -222,7 +222,7 @@ func TestHugeWindow(t *testing.T) {
 			tt, before := showScreens(t, s.onTerminal("xterm-256color", "replay", "last"), pty.Size(size.cols, size.rows))
 			tt.Type("?")
 			tt.Wait(promptly, "help", 0, func(s string) bool { return strings.Contains(s, "Navigation") })
-			for _, k := range "x1234567890-q" { // x closes the help
+			for _, k := range "x1234567890-1q" { // x closes the help; the next one opens where this one was left
 				tt.Type(string(k))
 				time.Sleep(50 * time.Millisecond)
 			}
