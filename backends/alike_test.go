@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"tcdbg/internal/test"
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
 )
@@ -35,6 +36,7 @@ func TestAlikeKernels(t *testing.T) {
 // TestLongEntries: the function that calls a program's kernels is right where it is so long that
 // a compiler is given a table of calls, and where kernels are in several units.
 func TestLongEntries(t *testing.T) {
+	test.Long(t, "forty kernels are compiled twice")
 	needCompiler(t)
 	g := newTestGraph("long")
 	var outs []ops.Value

@@ -11,6 +11,7 @@ import (
 	"tcdbg/aot"
 	"tcdbg/graph"
 	"tcdbg/inductor"
+	"tcdbg/internal/test"
 	"tcdbg/internal/test/progfuzz"
 	"tcdbg/logs"
 	"tcdbg/ops"
@@ -84,6 +85,7 @@ func compiledWith(t *testing.T, o modes.Options, module func() (*graph.Module, [
 
 // TestOptionsOfMemoryAndPatterns: an option that is off leaves out what it names, and the numbers stay.
 func TestOptionsOfMemoryAndPatterns(t *testing.T) {
+	test.Long(t, "every option compiles anew")
 	plain, apart := compiledWith(t, modes.Options{}, chain), compiledWith(t, modes.Options{NoReuse: true}, chain)
 	if a, b := plain.bytesOfArena(t), apart.bytesOfArena(t); a >= b {
 		t.Errorf("an arena of %d bytes, without reuse %d", a, b)
@@ -244,6 +246,7 @@ func TestOptionsOfBuilds(t *testing.T) {
 
 // TestOptionsOfTuning: products alone, all else alone, and nothing kept.
 func TestOptionsOfTuning(t *testing.T) {
+	test.Long(t, "every option searches anew")
 	needCompiler(t)
 	dir := filepath.Join(t.TempDir(), "cache")
 	record := func(o modes.Options) logs.Autotuning {

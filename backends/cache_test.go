@@ -104,6 +104,7 @@ func TestEqualGraphsShareCode(t *testing.T) {
 // TestDamagedCode flips bits of the code of a graph and of the runtime library and cuts
 // them off: results stay right, and what is damaged is built again.
 func TestDamagedCode(t *testing.T) {
+	test.Long(t, "the runtime library is built again for each damage")
 	needCompiler(t)
 	dir := filepath.Join(t.TempDir(), "cache")
 	m, in := barModule()

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"tcdbg/internal/test"
 	"tcdbg/logs"
 	"tcdbg/tracer"
 )
@@ -33,6 +34,7 @@ func failingCompiler(t *testing.T) string {
 // right results, one message for two graphs, a record for each, and nothing left in the
 // cache.
 func TestCompilerFailures(t *testing.T) {
+	test.Long(t, "the runtime library is built again for each failure")
 	cc, dir := failingCompiler(t), filepath.Join(t.TempDir(), "cache")
 	for name, c := range map[string]struct{ how, want string }{
 		"error":         {"echo unit0.c:7: error: no such thing >&2; exit 1", "no such thing"},
