@@ -55,7 +55,9 @@ func TestGraphOfARealModel(t *testing.T) {
 	for _, size := range []string{"60x15", "80x24", "160x50", "250x80"} {
 		d.script("size " + size)
 		var w, h int
-		fmt.Sscanf(size, "%dx%d", &w, &h)
+		if _, err := fmt.Sscanf(size, "%dx%d", &w, &h); err != nil {
+			t.Fatal(err)
+		}
 		for range 5 {
 			d.script("keys v")
 			checkFrame(t, d.plain(), w, h)

@@ -420,12 +420,12 @@ func frameRows(in *input, room int) []row {
 		own, others = others, nil
 	}
 	rows := []row{&headRow{draws: frameHead}}
+	if len(own)+len(others) <= room {
+		own, others = in.facts.roots, nil
+	}
 	fits := len(own)
 	if len(own)+len(others) > room {
-		fits = min(len(own), room-1)
-	} else {
-		own, others = in.facts.roots, nil
-		fits = len(own)
+		fits = min(len(own), max(0, room-1))
 	}
 	for _, f := range own[:fits] {
 		rows = append(rows, &frameRow{f, ""})

@@ -108,9 +108,9 @@ func candidate(f *Fold, fu *explain.Fusion, line string) {
 // refusal reads "cannot fuse A with B: REASON".
 func refusal(f *Fold, fu *explain.Fusion, line string) {
 	pair, reason, _ := strings.Cut(strings.TrimPrefix(line, "cannot fuse "), ": ")
-	if rest, ok := strings.CutPrefix(pair, "(benchmark)"); ok {
-		pair, reason = rest, "benchmark: "+reason
-		pair, _, _ = strings.Cut(strings.TrimPrefix(reason, "benchmark: fusing "), " cause ")
+	if strings.HasPrefix(pair, "(benchmark)") {
+		pair, _, _ = strings.Cut(strings.TrimPrefix(reason, "fusing "), " cause ")
+		reason = "benchmark: " + reason
 	}
 	a, b, _ := strings.Cut(pair, " with ")
 	a, b = ofBuffers(fu, a), ofBuffers(fu, b)
