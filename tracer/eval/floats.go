@@ -145,9 +145,10 @@ func (fs floats) negated(n *value.Tracked) *value.Tracked {
 	return &value.Tracked{Number: fs.append("neg", sym.ConstFloat(-1).Times(x.of), x.node)}
 }
 
-// converted converts a number of data, to what has its value.
+// converted converts a number of data, to what has its value. A size that the input has is not one: as a number
+// it is a constant.
 func (fs floats) converted(in *ssa.Convert, n *value.Tracked, to value.ScalarKind) bool {
-	if to != (value.ScalarKind{Class: value.Floating, Bits: 64}) || !isNumber(n) && !isSize(n) {
+	if to != (value.ScalarKind{Class: value.Floating, Bits: 64}) || !isNumber(n) && !(isSize(n) && sym.HasUnbacked(*n.Size)) {
 		return false
 	}
 	fs.exec()
