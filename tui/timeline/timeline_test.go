@@ -178,8 +178,10 @@ func TestEventAt(t *testing.T) {
 // Times of no clock are drawn, too.
 func TestImpossibleTimes(t *testing.T) {
 	ix := New([]string{""}, []Event{
-		{Name: "a", Start: math.MinInt64, Dur: math.MaxInt64}, {Name: "b", Start: math.MaxInt64, Dur: math.MaxInt64},
-		{Name: "c", Start: 5, Dur: -7}, {Name: "d", Start: 5},
+		{Name: "a", Start: math.MinInt64, Dur: math.MaxInt64},
+		{Name: "b", Start: math.MaxInt64, Dur: math.MaxInt64},
+		{Name: "c", Start: 5, Dur: -7},
+		{Name: "d", Start: 5},
 	})
 	c := chartOf(ix)
 	for range 200 {

@@ -70,8 +70,10 @@ func written(t *testing.T, redacted bool) string {
 	}
 	place := func(file string, line int, code string) logs.Pos { return logs.Pos{File: file, Line: line, Code: code} }
 	r := &explain.Report{Advice: []explain.Advice{
-		{Pos: place("/p/model.py", 2, "secret = x.sum()")}, {Pos: place("/p/other.py", 1, "not what is there")},
-		{Pos: place("/etc/passwd", 1, "root")}, {Pos: place("/x/site-packages/torch/a.py", 1, "line")},
+		{Pos: place("/p/model.py", 2, "secret = x.sum()")},
+		{Pos: place("/p/other.py", 1, "not what is there")},
+		{Pos: place("/etc/passwd", 1, "root")},
+		{Pos: place("/x/site-packages/torch/a.py", 1, "line")},
 	}}
 	path := filepath.Join(dir, "b.zip")
 	f, err := os.Create(path)
