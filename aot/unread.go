@@ -3,7 +3,6 @@ package aot
 import (
 	"tcdbg/graph"
 	"tcdbg/ops"
-	"tcdbg/ops/sym"
 )
 
 // This file has draws take their form from a tensor that is there:
@@ -26,23 +25,10 @@ func drawLike(g *graph.Graph) int {
 			continue
 		}
 		like := ops.In[ops.SelfArgs](&ops.Call{Op: empty.OpRow(), Args: empty.Args})
-		if x, ok := like.Self.Arg.(*graph.Node); ok && alike(x.TensorMeta(), empty.TensorMeta()) {
+		if x, ok := like.Self.Arg.(*graph.Node); ok && sameLayout(x, empty) {
 			n.Replace(empty, x)
 			count++
 		}
 	}
 	return count
-}
-
-// alike tells that tensors have one form.
-func alike(x, y *ops.TensorMeta) bool {
-	if x == nil || y == nil || x.DType != y.DType || x.Device != y.Device || len(x.Shape) != len(y.Shape) {
-		return false
-	}
-	for i := range x.Shape {
-		if !sym.Same(x.Shape[i], y.Shape[i]) || !sym.Same(x.Stride[i], y.Stride[i]) {
-			return false
-		}
-	}
-	return true
 }

@@ -85,7 +85,7 @@ func compiledWith(t *testing.T, o modes.Options, module func() (*graph.Module, [
 
 // TestOptionsOfMemoryAndPatterns: an option that is off leaves out what it names, and the numbers stay.
 func TestOptionsOfMemoryAndPatterns(t *testing.T) {
-	test.Long(t, "every option compiles anew")
+	test.Long(t, "each option compiles the graph once more")
 	plain, apart := compiledWith(t, modes.Options{}, chain), compiledWith(t, modes.Options{NoReuse: true}, chain)
 	if a, b := plain.bytesOfArena(t), apart.bytesOfArena(t); a >= b {
 		t.Errorf("an arena of %d bytes, without reuse %d", a, b)
@@ -246,7 +246,7 @@ func TestOptionsOfBuilds(t *testing.T) {
 
 // TestOptionsOfTuning: products alone, all else alone, and nothing kept.
 func TestOptionsOfTuning(t *testing.T) {
-	test.Long(t, "every option searches anew")
+	test.Long(t, "each option runs a search of its own")
 	needCompiler(t)
 	dir := filepath.Join(t.TempDir(), "cache")
 	record := func(o modes.Options) logs.Autotuning {

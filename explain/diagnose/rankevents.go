@@ -238,7 +238,7 @@ func otherLine(what string, mine, theirs []string, other int) string {
 	return ""
 }
 
-// clipped is a line of a list as it stands in a sentence.
+// clipped shortens a line of a list so that it fits into a sentence.
 func clipped(s string) string {
 	return explain.ClipText(strings.TrimPrefix(strings.TrimPrefix(s, "torch.ops."), "_c10d_functional."), 160)
 }

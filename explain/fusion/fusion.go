@@ -41,7 +41,7 @@ type Loss struct {
 	Bytes  int64 // that one kernel would not move again, at most; -1: not known
 }
 
-// Step is the last refusal, which stands for the others.
+// Step is the last refusal; screens and reports show it for all of them.
 func (l *Loss) Step() int { return l.Steps[len(l.Steps)-1] }
 
 // Reason is all refusals of one reason.

@@ -35,7 +35,7 @@ func mdLine(s string) string {
 }
 
 // mdCode is text as a code span, in which nothing is markup. Its fence is longer than any
-// within; a bar is a bar, since no span stands in a table.
+// within. Bars need no escape, since no span is inside a table.
 func mdCode(s string) string {
 	s = oneRow(s)
 	if s == "" {

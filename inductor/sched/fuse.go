@@ -206,15 +206,10 @@ func (s *scheduler) candidate(a, b *Group, vertical bool) candidate {
 
 // try fuses c or records why not.
 func (s *scheduler) try(c *candidate) bool {
-	s.decided++
-	step := logs.FusionStep{Round: s.round, A: c.a.Name(), B: c.b.Name(), Kind: c.kind(), Score: c.score}
+	step := s.decide(c)
 	u, f := s.fits(c)
 	if f != nil {
-		step.Reason, step.Why = f.reason, f.why
-		if s.opt.Record != nil {
-			step.Uses = sharedUses(c.a, c.b)
-		}
-		s.record(step)
+		s.refuse(step, c, f)
 		return false
 	}
 	step.Why = fmt.Sprintf("%s; saves %d B of memory traffic", sameLoops(c.a, c.b), c.score)
@@ -224,6 +219,21 @@ func (s *scheduler) try(c *candidate) bool {
 	step.Fused, step.Reason, step.Result = true, "fused", c.a.Name()
 	s.record(step)
 	return true
+}
+
+// decide counts a decision and begins its record.
+func (s *scheduler) decide(c *candidate) logs.FusionStep {
+	s.decided++
+	return logs.FusionStep{Round: s.round, A: c.a.Name(), B: c.b.Name(), Kind: c.kind(), Score: c.score}
+}
+
+// refuse records why a pair is not fused.
+func (s *scheduler) refuse(step logs.FusionStep, c *candidate, f *fusionRefusal) {
+	step.Reason, step.Why = f.reason, f.why
+	if s.opt.Record != nil {
+		step.Uses = sharedUses(c.a, c.b)
+	}
+	s.record(step)
 }
 
 func (c *candidate) kind() string {

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"tcdbg/inductor/ir"
-	"tcdbg/logs"
 	"tcdbg/ops/sym"
 )
 
@@ -58,15 +57,10 @@ func (s *scheduler) prologues() {
 
 // tryBefore fuses c, or records why not.
 func (s *scheduler) tryBefore(c *candidate) {
-	s.decided++
-	step := logs.FusionStep{Round: s.round, A: c.a.Name(), B: c.b.Name(), Kind: c.kind(), Score: c.score}
+	step := s.decide(c)
 	before, f := s.before(c)
 	if f != nil {
-		step.Reason, step.Why = f.reason, f.why
-		if s.opt.Record != nil {
-			step.Uses = sharedUses(c.a, c.b)
-		}
-		s.record(step)
+		s.refuse(step, c, f)
 		return
 	}
 	image := templateNode(c.b).MM.A

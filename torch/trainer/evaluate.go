@@ -117,7 +117,7 @@ func (t *Trainer) log(line map[string]float64) {
 	fmt.Println("{" + strings.Join(parts, ", ") + "}")
 }
 
-// order is where a figure stands in a line.
+// order is the place of a figure in a line of the log.
 func order(name string) int {
 	switch name {
 	case "loss", "eval_loss":

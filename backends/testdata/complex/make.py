@@ -2,24 +2,18 @@
 
     python make.py > answers.json
 
-Each case is a function of x and w, in Python and in Go. It runs on x and on -x.
+What a case is: ../answers.py.
 """
-import json
+import pathlib
 import sys
-import warnings
 
 import torch
 
-warnings.filterwarnings("ignore")
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
+from answers import case, write
+
 X = [[0.5, -0.25, 1.5, 2.0], [0.75, 0.125, -0.5, 1.25]]
 W = [1.0, -2.0, 0.5, 0.25]
-CASES = []
-
-
-def case(name, go, grad=True):
-    def add(f):
-        CASES.append((name, f, go, grad))
-    return add
 
 
 @case("arithmetic", """
@@ -176,31 +170,4 @@ def _(x, w):
     return (f.abs() ** 2 + 1e-3).log()
 
 
-def answer(name, f, go, grad):
-    graphs = []
-
-    def backend(gm, example):
-        graphs.append(gm.print_readable(print_output=False, include_stride=True, include_device=True))
-        from torch._dynamo.backends.debugging import aot_eager
-        return aot_eager(gm, example)
-
-    torch._dynamo.reset()
-    fast = torch.compile(f, backend=backend, fullgraph=True, dynamic=False)
-    runs = []
-    for sign in (1.0, -1.0):
-        x = (torch.tensor(X) * sign).requires_grad_(grad)
-        w = torch.tensor(W).requires_grad_(grad)
-        y = fast(x, w)
-        run = {"value": y.detach().flatten().tolist()}
-        if grad:
-            (y * torch.arange(1.0, y.numel() + 1).reshape(y.shape)).sum().backward()
-            for k, t in (("x", x), ("w", w)):
-                g = t.grad if t.grad is not None else torch.zeros_like(t)
-                run[k] = g.flatten().tolist()
-        runs.append(run)
-    return {"name": name, "go": go.strip("\n"), "grad": grad, "runs": runs, "graph": [s for s in graphs[0].split("\n") if "# File" not in s]}
-
-
-out = {"pytorch": torch.__version__, "x": X, "w": W, "cases": [answer(*c) for c in CASES]}
-json.dump(out, sys.stdout, indent=1)
-print()
+write(X, W)

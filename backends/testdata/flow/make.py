@@ -2,18 +2,19 @@
 
     python make.py > answers.json
 
-Each case is a function of x and w, in Python and in Go. It runs on x and on -x.
+What a case is: ../answers.py.
 """
-import json
+import pathlib
 import sys
-import warnings
 
 import torch
 from torch._higher_order_ops import associative_scan, scan, switch
 from torch._higher_order_ops.map import map as torch_map
 from torch._higher_order_ops.while_loop import while_loop
 
-warnings.filterwarnings("ignore")
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
+from answers import case, write
+
 X = [[0.5, -0.25, 1.5], [0.75, 0.125, -0.5]]
 W = [1.0, -2.0, 0.5]
 
@@ -27,15 +28,6 @@ def associated_scan(f, xs, dim, reverse=False):
     only, so that values and gradients are those of the form that is made of others."""
     mode = "pointwise" if torch.compiler.is_compiling() else "generic"
     return associative_scan(f, xs, dim, reverse=reverse, combine_mode=mode)
-
-
-CASES = []
-
-
-def case(name, go, grad=True):
-    def add(f):
-        CASES.append((name, f, go, grad))
-    return add
 
 
 @case("captured weight", """
@@ -324,33 +316,4 @@ def _(x, w):
     return switch(n, [lambda a, b: a.exp(), lambda a, b: a.sin(), lambda a, b: a * b], (x, w)) + 1
 
 
-def answer(name, f, go, grad):
-    graphs = []
-
-    def backend(gm, example):
-        graphs.append(gm.print_readable(print_output=False, include_stride=True, include_device=True))
-        from torch._dynamo.backends.debugging import aot_eager
-        return aot_eager(gm, example)
-
-    torch._dynamo.reset()
-    fast = torch.compile(f, backend=backend, fullgraph=True, dynamic=False)
-    runs = []
-    for sign in (1.0, -1.0):
-        x = (torch.tensor(X) * sign).requires_grad_(grad)
-        w = torch.tensor(W).requires_grad_(grad)
-        y = fast(x, w)
-        if "associative" in name:
-            y = f(x, w)
-        run = {"value": y.detach().flatten().tolist()}
-        if grad:
-            (y * torch.arange(1.0, y.numel() + 1).reshape(y.shape)).sum().backward()
-            for k, t in (("x", x), ("w", w)):
-                g = t.grad if t.grad is not None else torch.zeros_like(t)
-                run[k] = g.flatten().tolist()
-        runs.append(run)
-    return {"name": name, "go": go.strip("\n"), "grad": grad, "runs": runs, "graph": [s for s in graphs[0].split("\n") if "# File" not in s]}
-
-
-out = {"pytorch": torch.__version__, "x": X, "w": W, "cases": [answer(*c) for c in CASES]}
-json.dump(out, sys.stdout, indent=1)
-print()
+write(X, W, eagerly=lambda name: "associative" in name)

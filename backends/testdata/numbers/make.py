@@ -2,27 +2,21 @@
 
     python make.py > answers.json
 
-Each case is a function of x and w, in Python and in Go. It runs on x and on -x.
+What a case is: ../answers.py.
 """
-import json
 import math
+import pathlib
 import sys
-import warnings
 
 import torch
 
-warnings.filterwarnings("ignore")
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
+from answers import case, write
+
 torch._dynamo.config.capture_scalar_outputs = True
 torch._dynamo.config.capture_dynamic_output_shape_ops = True
 X = [[0.5, -0.25, 1.5], [0.75, 0.125, -0.5]]
 W = [1.0, -2.0, 0.5]
-CASES = []
-
-
-def case(name, go, grad=True):
-    def add(f):
-        CASES.append((name, f, go, grad))
-    return add
 
 
 @case("a number scales", """
@@ -184,30 +178,5 @@ def _(x, w):
     return w * i.select(1, 0).cumsum(0).sum() + i.select(1, 1).amax()
 
 
-def answer(name, f, go, grad):
-    graphs = []
-
-    def backend(gm, example):
-        graphs.append(gm.print_readable(print_output=False, include_stride=True, include_device=True))
-        return gm.forward  # of some of these PyTorch's AOTAutograd has no gradients
-
-    torch._dynamo.reset()
-    fast = torch.compile(f, backend=backend, fullgraph=True, dynamic=False)
-    runs = []
-    for sign in (1.0, -1.0):
-        x = (torch.tensor(X) * sign).requires_grad_(grad)
-        w = torch.tensor(W).requires_grad_(grad)
-        y = fast(x, w)
-        run = {"value": y.detach().flatten().tolist()}
-        if grad:
-            (y * torch.arange(1.0, y.numel() + 1).reshape(y.shape)).sum().backward()
-            for k, t in (("x", x), ("w", w)):
-                g = t.grad if t.grad is not None else torch.zeros_like(t)
-                run[k] = g.flatten().tolist()
-        runs.append(run)
-    return {"name": name, "go": go.strip("\n"), "grad": grad, "runs": runs, "graph": [s for s in graphs[0].split("\n") if "# File" not in s]}
-
-
-out = {"pytorch": torch.__version__, "x": X, "w": W, "cases": [answer(*c) for c in CASES]}
-json.dump(out, sys.stdout, indent=1)
-print()
+# Of some of these PyTorch's AOTAutograd has no gradients.
+write(X, W, lambda gm, example: gm.forward)
