@@ -125,11 +125,11 @@ tm send-keys -t smoke q
 await "code=0"
 tm kill-session -t smoke
 
-# The viewer ends by SIGTERM and SIGHUP with the terminal as it was.
+# The viewer opens where it was left, on the program's output, and ends by SIGTERM and SIGHUP with the terminal as it was.
 for sig in TERM HUP; do
 	tm -f /dev/null new-session -d -s smoke -x 100 -y 30 "env XDG_STATE_HOME=$XDG_STATE_HOME sh"
 	tm send-keys -t smoke "stty -a >$work/before; sh -c 'echo \$\$ >$work/pid; exec $tcdbg replay last'; echo code=\$?; stty -a >$work/after" Enter
-	await "Overview"
+	await "ends by itself"
 	kill -"$sig" "$(cat "$work/pid")"
 	await "code=1"
 	tm send-keys -t smoke "echo done=yes" Enter
