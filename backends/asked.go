@@ -11,7 +11,7 @@ import (
 	"tcdbg/tracer"
 )
 
-// This file is options of kw.Options that say how a graph is compiled and called, and change none of its kernels.
+// This file implements options of kw.Options that say how a graph is compiled and called.
 
 // widthEngine is an engine for vectors of another width, started on first use.
 type widthEngine struct {
@@ -105,23 +105,6 @@ func debugging(s *Set, r *tracer.Request) (end func()) {
 		panic("backends: " + err.Error())
 	}
 	old := r.Log
-	r.Log = both{logs.NewRenderer(s.cfg.Stderr, set, logs.WriterOptions{}), old}
+	r.Log = logs.Tee(old, logs.NewRenderer(s.cfg.Stderr, set, logs.WriterOptions{}))
 	return func() { r.Log = old }
-}
-
-// both are two places for records; the second may be nil.
-type both struct{ a, b logs.Sink }
-
-func (s both) Emit(o logs.Out) {
-	s.a.Emit(o)
-	if s.b != nil {
-		s.b.Emit(o)
-	}
-}
-
-func (s both) Stack(f []logs.Frame) any {
-	if s.b != nil {
-		return s.b.Stack(f)
-	}
-	return s.a.Stack(f)
 }

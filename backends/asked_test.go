@@ -210,6 +210,28 @@ func TestOptionsOfCalls(t *testing.T) {
 	}
 }
 
+// TestCacheOptions: force_disable_caches goes before what else is said of caches.
+func TestCacheOptions(t *testing.T) {
+	for _, c := range []struct {
+		asked        map[string]any
+		code, tuning bool
+	}{
+		{map[string]any{}, true, true},
+		{map[string]any{"fx_graph_cache": false}, false, true},
+		{map[string]any{"autotune_local_cache": false}, true, false},
+		{map[string]any{"force_disable_caches": true, "fx_graph_cache": true, "autotune_local_cache": true}, false, false},
+		{map[string]any{"force_disable_caches": false, "fx_graph_cache": false}, false, true},
+	} {
+		o, err := modes.ParseOptions(c.asked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.CachesCode() != c.code || o.KeepsTuning() != c.tuning {
+			t.Errorf("%v: code %v, tuning %v", c.asked, o.CachesCode(), o.KeepsTuning())
+		}
+	}
+}
+
 // TestOptionsOfBuilds: flags are part of the cache's key, the cache is left alone, and the log goes to standard error.
 func TestOptionsOfBuilds(t *testing.T) {
 	needCompiler(t)
@@ -224,7 +246,7 @@ func TestOptionsOfBuilds(t *testing.T) {
 	}
 	compiledWith(t, modes.Options{}, chain)
 	for range 2 {
-		if k := compiledWith(t, modes.Options{NoCache: true}, chain); k["fx_graph_cache_hit"] != "" || k["fx_graph_cache_miss"] == "" {
+		if k := compiledWith(t, modes.Options{NoCodeCache: true}, chain); k["fx_graph_cache_hit"] != "" || k["fx_graph_cache_miss"] == "" {
 			t.Errorf("without the cache: hit %q, miss %q", k["fx_graph_cache_hit"], k["fx_graph_cache_miss"])
 		}
 	}

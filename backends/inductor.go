@@ -274,7 +274,7 @@ func (e *engine) load(x *executable, r *tracer.Request) error {
 	}
 	k := want.Name()
 	load := e.cache.Load
-	if r.Options.NoCache {
+	if !r.Options.CachesCode() {
 		load = e.cache.Once
 	}
 	hit, err := load(want)

@@ -39,7 +39,7 @@ func (e *engine) autotuned(g *graph.Graph, r *tracer.Request, opt inductor.Optio
 		return tune.Choices{}, nil
 	}
 	key := e.tuningKey(g, asked, opt)
-	if c, record := e.keptChoices(key); record != nil && !asked.ForgetTuning {
+	if c, record := e.keptChoices(key); record != nil && asked.KeepsTuning() {
 		record.Graph, record.Cached = g.Name, true
 		return c, record
 	}
@@ -58,7 +58,7 @@ func (e *engine) autotuned(g *graph.Graph, r *tracer.Request, opt inductor.Optio
 	if t.spoke {
 		t.say("%s", record.Summary())
 	}
-	if !asked.ForgetTuning {
+	if asked.KeepsTuning() {
 		e.keepChoices(key, c, record)
 	}
 	return c, record

@@ -262,11 +262,10 @@ func (c *compiler) concat() (int, error) {
 // layout rewrites the regions that are worth it, and keeps what was weighed.
 func (c *compiler) layout() (int, error) {
 	n := 0
-	if c.opt.NoLayout || c.opt.Tuned.Layout == tune.LayoutPlanes {
+	if c.opt.NoLayout || c.images() == tune.LayoutPlanes {
 		return 0, nil
 	}
-	all := c.opt.AllBlocked || c.opt.Tuned.Layout == tune.LayoutBlocks
-	c.regions = layout.Blocks(c.ir, layout.Options{Lanes: c.opt.Machine.Lanes, All: all})
+	c.regions = layout.Blocks(c.ir, layout.Options{Lanes: c.opt.Machine.Lanes, All: c.images() == tune.LayoutBlocks})
 	for _, r := range c.regions {
 		if r.Chosen {
 			n++
@@ -304,7 +303,14 @@ func (c *compiler) fuse() (int, error) {
 	return 1, nil
 }
 
-// maxFusion and unfused are the options with what was chosen.
+// images, maxFusion and unfused are the options with what was chosen.
+func (c *compiler) images() string {
+	if c.opt.Tuned.Layout == "" && c.opt.AllBlocked {
+		return tune.LayoutBlocks
+	}
+	return c.opt.Tuned.Layout
+}
+
 func (c *compiler) maxFusion() int { return cmp.Or(c.opt.Tuned.MaxFusion, c.opt.MaxFusion) }
 func (c *compiler) unfused() bool  { return c.opt.NoEpilogueFusion || c.opt.Tuned.Unfused }
 

@@ -35,8 +35,8 @@ func (c *compiler) logSchedule() {
 	s := logs.Schedule{
 		Graph: g.Name, Code: g.Code(), Params: c.opt.Params, Hints: map[string]int64{},
 		Lanes: c.opt.Machine.Lanes, Cache: c.opt.Machine.Cache,
-		NoEpilogueFusion: c.unfused(), NoLayout: c.opt.NoLayout, MaxFusion: c.maxFusion(),
-		Layout: c.opt.Tuned.Layout, Templates: c.opt.Tuned.Templates,
+		NoEpilogueFusion: c.unfused(), NoLayout: c.opt.NoLayout, NoPatterns: c.opt.NoPatterns, MaxFusion: c.maxFusion(),
+		Layout: c.images(), Templates: c.opt.Tuned.Templates,
 	}
 	if g.Env != nil { // one without dynamic sizes needs none
 		for _, x := range g.Env.Symbols {
@@ -85,7 +85,7 @@ func Replay(s logs.Schedule, decisions int) (groups []Group, steps []logs.Fusion
 	}
 	c, err := compile(g, Options{
 		Machine: cpp.Machine{Lanes: s.Lanes, Cache: s.Cache}, Cores: 1, Params: s.Params, Decisions: decisions,
-		NoEpilogueFusion: s.NoEpilogueFusion, NoLayout: s.NoLayout, MaxFusion: s.MaxFusion,
+		NoEpilogueFusion: s.NoEpilogueFusion, NoLayout: s.NoLayout, NoPatterns: s.NoPatterns, MaxFusion: s.MaxFusion,
 		Tuned: tune.Choices{Layout: s.Layout, Templates: s.Templates},
 	})
 	if err != nil {

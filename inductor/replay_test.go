@@ -2,12 +2,14 @@ package inductor
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"tcdbg/inductor/codegen/cpp"
 	"tcdbg/inductor/ir"
+	"tcdbg/inductor/tune"
 	"tcdbg/logs"
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
@@ -128,6 +130,37 @@ func TestReplayOfOtherText(t *testing.T) {
 	} {
 		if _, _, err := Replay(logs.Schedule{Graph: "g", Code: code, Lanes: 8}, -1); err == nil {
 			t.Errorf("%q was read", code)
+		}
+	}
+}
+
+// pairs are what decisions are on, and what fusing would save.
+func pairs(steps []logs.FusionStep) (out []string) {
+	for _, s := range steps {
+		out = append(out, fmt.Sprint(s.A, "+", s.B, " ", s.Kind, " ", s.Score))
+	}
+	return out
+}
+
+// TestReplayOfOptions: a replay starts from the loops that the options of the compile led to.
+func TestReplayOfOptions(t *testing.T) {
+	for name, opt := range map[string]Options{"default": {}, "patterns": {NoPatterns: true}, "blocks": {AllBlocked: true}} {
+		b := newNormed()
+		b.G.SetOutput([]ops.Arg{b.Emit(ops.Relu, b.norm(b.conv(nil)))})
+		k := &keeper{t: t}
+		opt.Machine, opt.Cores, opt.Params, opt.Log = cpp.Machine{Lanes: 8, Cache: 8 << 20}, 2, b.params, k
+		if _, err := Compile(b.G, opt); err != nil {
+			t.Fatal(err)
+		}
+		_, steps, err := Replay(k.start[0], 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := pairs(steps), pairs(k.steps); !slices.Equal(got, want) {
+			t.Errorf("%s: the replay decides on %v, the compile did on %v", name, got, want)
+		}
+		if k.start[0].Layout != map[string]string{"blocks": tune.LayoutBlocks}[name] {
+			t.Errorf("%s: the layout is %q", name, k.start[0].Layout)
 		}
 	}
 }

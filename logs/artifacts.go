@@ -205,8 +205,9 @@ type Schedule struct {
 	// What kw.Options asked for.
 	NoEpilogueFusion bool `json:"no_epilogue_fusion,omitempty"`
 	NoLayout         bool `json:"no_layout_optimization,omitempty"`
+	NoPatterns       bool `json:"no_pattern_matcher,omitempty"`
 	MaxFusion        int  `json:"max_fusion_size,omitempty"`
-	// What was chosen by timing.
+	// What was chosen by timing; Layout also by force_layout_optimization.
 	Layout    string `json:"layout,omitempty"`
 	Templates bool   `json:"templates,omitempty"`
 }

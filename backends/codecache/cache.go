@@ -122,11 +122,16 @@ func (c *Cache) Load(r Request) (hit bool, err error) {
 	return false, nil
 }
 
+// buildDir makes a folder of its own in which the file called name is built.
+func (c *Cache) buildDir(name string) (string, error) {
+	dir := buildPrefix + lockOf(name) + "-" + fmt.Sprint(os.Getpid(), "-", time.Now().UnixNano())
+	return dir, c.root.Mkdir(dir, 0o700)
+}
+
 // Once builds what is asked for and loads it, whatever the cache holds, and keeps nothing.
 func (c *Cache) Once(r Request) (hit bool, err error) {
-	name := entryName(r.Kind, r.made())
-	dir := buildPrefix + lockOf(name) + "-" + fmt.Sprint(os.Getpid(), "-", time.Now().UnixNano())
-	if err := c.root.Mkdir(dir, 0o700); err != nil {
+	dir, err := c.buildDir(entryName(r.Kind, r.made()))
+	if err != nil {
 		return false, err
 	}
 	defer func() { _ = c.root.RemoveAll(dir) }()
@@ -159,8 +164,8 @@ func (c *Cache) loadEntry(name string, sum [32]byte, load func(string) error) (h
 
 // build makes an entry: it appears by rename, whole or not at all.
 func (c *Cache) build(name string, sum [32]byte, build func(dir, out string) error) error {
-	dir := buildPrefix + lockOf(name) + "-" + fmt.Sprint(os.Getpid(), "-", time.Now().UnixNano())
-	if err := c.root.Mkdir(dir, 0o700); err != nil {
+	dir, err := c.buildDir(name)
+	if err != nil {
 		return err
 	}
 	defer func() { _ = c.root.RemoveAll(dir) }()

@@ -12,7 +12,6 @@ import (
 	"regexp"
 	"slices"
 	"syscall"
-	"time"
 )
 
 // This file keeps notes beside compiled code: what was chosen for a graph by timing. A note is text behind the hash of
@@ -113,8 +112,8 @@ func (c *Cache) KeepNote(parts []string, content []byte) error {
 		return fmt.Errorf("a note of %d bytes is too large", len(content))
 	}
 	name := noteName(parts)
-	dir := buildPrefix + lockOf(name) + "-" + fmt.Sprint(os.Getpid(), "-", time.Now().UnixNano())
-	if err := c.root.Mkdir(dir, 0o700); err != nil {
+	dir, err := c.buildDir(name)
+	if err != nil {
 		return err
 	}
 	defer func() { _ = c.root.RemoveAll(dir) }()

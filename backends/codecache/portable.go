@@ -11,7 +11,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -305,8 +304,8 @@ func wholeEntry(name string, content []byte) error {
 
 // adopt adds an entry that was made elsewhere: whole or not at all.
 func (c *Cache) adopt(name string, content []byte) error {
-	dir := buildPrefix + lockOf(name) + "-" + fmt.Sprint(os.Getpid(), "-", time.Now().UnixNano())
-	if err := c.root.Mkdir(dir, 0o700); err != nil {
+	dir, err := c.buildDir(name)
+	if err != nil {
 		return err
 	}
 	defer func() { _ = c.root.RemoveAll(dir) }()

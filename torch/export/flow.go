@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
@@ -111,9 +112,13 @@ func (p *Program) subArg(v json.RawMessage) (Arg, error) {
 	return &Sub{Name: clip(f.Name), Body: b, Single: f.Graph.Single}, nil
 }
 
-// isFlow reports whether a call is one of control flow that is known.
-func (n *Node) isFlow() bool {
-	return len(n.Target) > len(flowTarget) && FlowTarget(n.Target[len(flowTarget):]) == n.Target
+// FlowOp is the operator of a call of control flow, as FlowTarget takes it; "" for any other call.
+func (n *Node) FlowOp() string {
+	op, _ := strings.CutPrefix(n.Target, flowTarget)
+	if FlowTarget(op) != n.Target {
+		return ""
+	}
+	return op
 }
 
 // flow has a call of control flow made.
@@ -136,7 +141,7 @@ func (w *walker) flow(n *Node) error {
 // flowCall reads the arguments, which stand by position.
 func (w *walker) flowCall(n *Node) (*FlowCall, error) {
 	odd := func(why string) error { return &Unsupported{Op: shortTarget(n.Target), Why: why} }
-	c := &FlowCall{Op: n.Target[len(flowTarget):]}
+	c := &FlowCall{Op: n.FlowOp()}
 	form := flowCalls[c.Op]
 	for _, a := range n.Args {
 		switch v := a.Value.(type) {
@@ -204,7 +209,11 @@ func (c *FlowCall) Taken(slice func(ops.Value) ops.Value) []any {
 	for _, x := range c.Carried() {
 		out = append(out, x)
 	}
-	for range twice(c.Op == "associative_scan") {
+	times := 1
+	if c.Op == "associative_scan" {
+		times = 2
+	}
+	for range times {
 		for _, x := range c.Sliced() {
 			out = append(out, slice(x))
 		}
@@ -214,13 +223,6 @@ func (c *FlowCall) Taken(slice func(ops.Value) ops.Value) []any {
 		out = append(out, x)
 	}
 	return out
-}
-
-func twice(yes bool) int {
-	if yes {
-		return 2
-	}
-	return 1
 }
 
 // sliceOf is a slice of a tensor that has no data.
@@ -235,18 +237,9 @@ func sliceOf(x ops.Value) ops.Value {
 
 // Flow implements FlowMaker on shapes.
 func (t tryMaker) Flow(_ *Node, c *FlowCall) ([]ops.Value, error) {
-	var outs []any
-	for i, b := range c.Bodies {
-		got, err := b(t, c.Taken(sliceOf))
-		if err != nil {
-			return nil, err
-		}
-		if c.Op == "cond" && i > 0 && len(got) != len(outs) {
-			return nil, errors.New("its branches do not give as many values")
-		}
-		if c.Op != "cond" || i == 0 {
-			outs = got
-		}
+	outs, err := t.bodies(c)
+	if err != nil {
+		return nil, err
 	}
 	var all []ops.Value
 	for i, x := range outs {
@@ -262,8 +255,31 @@ func (t tryMaker) Flow(_ *Node, c *FlowCall) ([]ops.Value, error) {
 		}
 		all = append(all, v)
 	}
-	if len(all) < len(c.Carried()) {
-		return nil, errors.New("its graph does not give what is carried")
-	}
 	return all, nil
+}
+
+// bodies tries the graphs and returns what a call of the last one gives: as many values as the call hands on.
+func (t tryMaker) bodies(c *FlowCall) (outs []any, err error) {
+	for i, b := range c.Bodies {
+		before := len(outs)
+		if outs, err = b(t, c.Taken(sliceOf)); err != nil {
+			return nil, err
+		}
+		switch {
+		case c.Op == "cond" && i > 0 && len(outs) != before:
+			return nil, errors.New("its branches give different numbers of values")
+		case c.Op == "while_loop" && i == 0 && len(outs) != 1:
+			return nil, fmt.Errorf("its condition gives %d values", len(outs))
+		}
+	}
+	given, wanted := len(outs), len(c.Carried())
+	switch {
+	case c.Op == "while_loop" && given != wanted, given < wanted:
+		return nil, fmt.Errorf("its graph gives %d values, and %d are carried", given, wanted)
+	case c.Op == "associative_scan" && given != len(c.Sliced()):
+		return nil, fmt.Errorf("its graph combines %d values into %d", len(c.Sliced()), given)
+	case c.Op != "cond" && c.Op != "while_loop" && len(c.Sliced()) == 0:
+		return nil, errors.New("it has nothing to take apart")
+	}
+	return outs, nil
 }

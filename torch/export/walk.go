@@ -177,7 +177,7 @@ func (w *walker) list(a []Arg) (any, error) {
 
 // node has one call made.
 func (w *walker) node(n *Node) error {
-	if n.isFlow() {
+	if n.FlowOp() != "" {
 		return w.flow(n)
 	}
 	args := make(map[string]ops.Arg, len(n.Args))

@@ -209,7 +209,7 @@ func (w *writer) node(n *Node) object {
 		}
 	}
 	var single any // of what takes graphs: whether its value is a tensor, and no tuple
-	if n.isFlow() {
+	if n.FlowOp() != "" {
 		single = false
 	}
 	return object{

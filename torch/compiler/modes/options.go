@@ -29,7 +29,8 @@ type Options struct {
 	ForgetTuning         bool // choices are not kept on disk
 	Freezing             bool // what is made of parameters is made once
 	NaNAsserts           bool // arguments and results are searched for NaN and infinities
-	NoCache              bool // compiled code is neither taken from the cache nor kept
+	NoCodeCache          bool // compiled code is neither taken from the cache nor kept
+	NoCaches             bool // nor are choices, whatever else is said of them
 	Threads              int  // of kernels; 0: all
 	SIMDBits             int  // of vectors; 0: the processor's
 	CompileThreads       int  // 0: as many as there are cores
@@ -67,10 +68,10 @@ var optionTable = []optionRow{
 	count("cpp.threads", -1, 1, func(o *Options) *int { return &o.Threads }),
 	on("debug", func(o *Options) *bool { return &o.Debug }),
 	off("epilogue_fusion", func(o *Options) *bool { return &o.NoEpilogueFusion }),
-	on("force_disable_caches", func(o *Options) *bool { return &o.NoCache }),
+	on("force_disable_caches", func(o *Options) *bool { return &o.NoCaches }),
 	on("force_layout_optimization", func(o *Options) *bool { return &o.AllBlocked }),
 	on("freezing", func(o *Options) *bool { return &o.Freezing }),
-	off("fx_graph_cache", func(o *Options) *bool { return &o.NoCache }),
+	off("fx_graph_cache", func(o *Options) *bool { return &o.NoCodeCache }),
 	off("inplace_buffers", func(o *Options) *bool { return &o.NoInPlace }),
 	off("layout_optimization", func(o *Options) *bool { return &o.NoLayoutOptimization }),
 	on("max_autotune", func(o *Options) *bool { return &o.MaxAutotune }),
@@ -234,11 +235,17 @@ func ModeOptions(mode string) (map[string]any, error) {
 	return nil, unknownMode(mode)
 }
 
+// CachesCode reports whether compiled code is taken from the cache and kept.
+func (o Options) CachesCode() bool { return !o.NoCodeCache && !o.NoCaches }
+
+// KeepsTuning reports whether choices that were timed are read from disk and kept.
+func (o Options) KeepsTuning() bool { return !o.ForgetTuning && !o.NoCaches }
+
 // Asked are the options as a program writes them, without those at their defaults.
 func (o Options) Asked() map[string]any {
 	out := map[string]any{}
 	for _, r := range optionTable {
-		if r.get == nil || r.name == "force_disable_caches" { // which is fx_graph_cache
+		if r.get == nil {
 			continue
 		}
 		if v := r.get(&o); v != r.def {

@@ -206,7 +206,7 @@ func resultsOf(n *export.Node) []string {
 }
 
 func (c *converter) call(n *export.Node, short string) error {
-	if strings.HasPrefix(n.Target, flowTarget) {
+	if n.FlowOp() != "" {
 		return c.flow(n)
 	}
 	base, _, _ := strings.Cut(short, ".")

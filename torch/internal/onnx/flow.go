@@ -1,16 +1,12 @@
 package onnx
 
 import (
-	"strings"
-
 	"tcdbg/ops"
 	"tcdbg/torch/export"
 )
 
 // This file is control flow: a choice is ONNX's If, a loop its Loop, a scan and a map its Scan. What a body reads from
 // outside it reads by its name there.
-
-const flowTarget = "torch.ops.higher_order."
 
 // flow writes a call of control flow.
 func (c *converter) flow(n *export.Node) (err error) {
@@ -33,7 +29,7 @@ func (c *converter) flow(n *export.Node) (err error) {
 				by = k.value(v)
 			}
 		}
-		switch strings.TrimPrefix(n.Target, flowTarget) {
+		switch n.FlowOp() {
 		case "cond":
 			return c.choice(by, bodies, lists[0])
 		case "while_loop":
