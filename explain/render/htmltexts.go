@@ -135,7 +135,9 @@ func (p *packer) pack(t *packedText) {
 	whole := len(s)
 	if whole > longText {
 		s = s[:longText]
-		s = s[:strings.LastIndexByte(s, '\n')+1]
+		if end := strings.LastIndexByte(s, '\n'); end >= 0 {
+			s = s[:end+1]
+		}
 	}
 	s = cleanLines(s)
 	p.open(t, explain.Count(strings.Count(strings.TrimSuffix(s, "\n"), "\n")+1, "line")+", "+explain.Bytes(int64(len(s))))
