@@ -29,28 +29,31 @@ type rankCompile struct {
 	compile int
 }
 
+func rankCompileOf(id explain.ID) rankCompile {
+	return rankCompile{rankFrame{id.Rank, id.Epoch, id.Frame}, max(id.Compile, 0)}
+}
+
 // compileDetails is what is recorded beside a compile.
 type compileDetails struct{ caches, collectives, tensors []string }
 
 // detailsOf gathers them.
 func detailsOf(r *explain.Report) map[rankCompile]compileDetails {
 	out := map[rankCompile]compileDetails{}
-	at := func(id explain.ID) rankCompile {
-		return rankCompile{rankFrame{id.Rank, id.Epoch, id.Frame}, max(id.Compile, 0)}
-	}
 	for _, c := range r.Caches {
-		d := out[at(c.ID)]
+		k := rankCompileOf(c.ID)
+		d := out[k]
 		d.caches = append(d.caches, c.Cache+" "+c.Hit)
-		out[at(c.ID)] = d
+		out[k] = d
 	}
 	for _, s := range r.Schedules {
-		d := out[at(s.ID)]
+		k := rankCompileOf(s.ID)
+		d := out[k]
 		if s.Collective {
 			d.collectives = append(d.collectives, s.Text)
 		} else {
 			d.tensors = append(d.tensors, s.Text)
 		}
-		out[at(s.ID)] = d
+		out[k] = d
 	}
 	return out
 }
@@ -69,7 +72,7 @@ func eventsByRank(r *explain.Report, names explain.Names, at map[rankCompile]com
 			if c.Graph != nil {
 				e.ops = c.Graph.Ops
 			}
-			e.details = at[rankCompile{rankFrame{c.ID.Rank, c.ID.Epoch, c.ID.Frame}, max(c.ID.Compile, 0)}]
+			e.details = at[rankCompileOf(c.ID)]
 			out[rank] = append(out[rank], e)
 		}
 	}
