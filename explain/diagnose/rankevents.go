@@ -162,7 +162,7 @@ func (e *compileEvent) against(o *compileEvent, other int) explain.Parting {
 	case e.function.key != o.function.key:
 		return e.parts(explain.PartFunction, "compiles %s where rank %d compiles %s", e.what(), other, o.what())
 	case otherInput(e.c.InputTypes, o.c.InputTypes, other) != "":
-		return e.parts(explain.PartTensor, "compiles %s for other tensors: %s", fn, otherInput(e.c.InputTypes, o.c.InputTypes, other))
+		return e.parts(explain.PartTensor, "compiles %s for different tensors: %s", fn, otherInput(e.c.InputTypes, o.c.InputTypes, other))
 	case here != "":
 		return e.parts(explain.PartBreak, "breaks in %s where rank %d does not: %s", fn, other, here)
 	case there != "":
@@ -173,7 +173,7 @@ func (e *compileEvent) against(o *compileEvent, other int) explain.Parting {
 		return e.parts(explain.PartRecompile, "recompiles %s because %s, rank %d because %s",
 			fn, explain.OrNothing(e.cause), other, explain.OrNothing(o.cause))
 	case !slices.Equal(e.ops, o.ops):
-		return e.parts(explain.PartGraph, "captures another graph of %s: %s", fn, otherLine("operator", e.ops, o.ops, other))
+		return e.parts(explain.PartGraph, "captures a different graph of %s: %s", fn, otherLine("operator", e.ops, o.ops, other))
 	case e.c.Status != o.c.Status:
 		return e.parts(explain.PartOutcome, "ends a compile of %s as %s, rank %d as %s", fn, e.c.Status, other, o.c.Status)
 	}
@@ -188,10 +188,10 @@ func (e *compileEvent) detailsAgainst(o *compileEvent, other int) explain.Partin
 		return e.parts(explain.PartCache, "finds in the caches for %s: %s; rank %d: %s", fn,
 			explain.OrNothing(Tallied(a.caches)), other, explain.OrNothing(Tallied(b.caches)))
 	case !slices.Equal(a.collectives, b.collectives):
-		return e.parts(explain.PartCollective, "schedules other collectives in %s: %s", fn,
+		return e.parts(explain.PartCollective, "schedules different collectives in %s: %s", fn,
 			otherLine("collective", lines(a.collectives), lines(b.collectives), other))
 	case len(a.tensors) > 0 && len(b.tensors) > 0 && !slices.Equal(a.tensors, b.tensors):
-		return e.parts(explain.PartTensor, "writes other tensors in %s: %s", fn,
+		return e.parts(explain.PartTensor, "writes different tensors in %s: %s", fn,
 			otherLine("scheduled node", lines(a.tensors), lines(b.tensors), other))
 	}
 	return explain.Parting{}

@@ -32,7 +32,7 @@ func Formats() []string { return []string{"dot", "svg", "json", "txt"} }
 func Write(format string, d *Drawn) (string, error) {
 	write, ok := formats[format]
 	if !ok {
-		return "", fmt.Errorf("%q is no form of a graph: %s", printable.Clean(format), strings.Join(Formats(), ", "))
+		return "", fmt.Errorf("unknown format %q of a graph; known: %s", printable.Clean(format), strings.Join(Formats(), ", "))
 	}
 	return write(d), nil
 }

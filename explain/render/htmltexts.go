@@ -15,7 +15,7 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// This file packs the long texts of a page: stages of graphs, guards, generated code, metrics. Each is deflated and stands
+// This file packs the long texts of a page: stages of graphs, guards, generated code, metrics. Each is deflated and put
 // in an attribute, which the page's script unpacks when a reader unfolds it. Texts are read and packed side by side with
 // what is written; they are written in their order, until the page is full.
 
