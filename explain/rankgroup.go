@@ -14,7 +14,7 @@ import (
 // RankGroup is the ranks that did the same.
 type RankGroup struct {
 	Ranks   []int // ascending
-	Usual   bool  // most ranks are in it: the others are held against it
+	Usual   bool  // most ranks are in it: the others are compared with it
 	Parted  Parting
 	Differs []string // what its ranks did otherwise, by function; none for the usual group
 }

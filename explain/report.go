@@ -31,6 +31,15 @@ type ID struct {
 	logs.CompileID
 }
 
+// WithoutAttempt names the compile whatever its attempt.
+func (id ID) WithoutAttempt() ID {
+	id.Attempt = 0
+	return id
+}
+
+// SameCompile compares ids whatever their attempts: records of one compile may have several.
+func (id ID) SameCompile(other ID) bool { return id.WithoutAttempt() == other.WithoutAttempt() }
+
 // Status is how the compile of a frame ended.
 type Status string
 

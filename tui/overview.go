@@ -339,15 +339,15 @@ func alike(list []explain.Advice) []sameAdvice {
 		if a.Frame != nil {
 			k.text = strings.ReplaceAll(a.Text, a.Frame.Title(), "")
 		}
-		j, known := at[k]
-		if !known || a.Fix.Text == "" || len(a.Fix.Lines) > 0 { // a diff is of its place
-			if at[k] = len(out); len(a.Fix.Lines) > 0 {
-				delete(at, k)
-			}
-			out = append(out, sameAdvice{lead: i})
+		joins := a.Fix.Text != "" && len(a.Fix.Lines) == 0 // a diff is of its place
+		if j, known := at[k]; known && joins {
+			out[j].more = append(out[j].more, i)
 			continue
 		}
-		out[j].more = append(out[j].more, i)
+		if joins {
+			at[k] = len(out)
+		}
+		out = append(out, sameAdvice{lead: i})
 	}
 	return out
 }

@@ -198,7 +198,7 @@ func (r *rankRow) draw(_ *scene, w int) theme.Line {
 	case r.g.Usual && len(r.ranks) > 1:
 		return append(l, theme.Span{Text: theme.GlyphDone + " alike", Style: theme.Green})
 	case parted == "":
-		return append(l, theme.Span{Text: "held against", Style: theme.Faint})
+		return append(l, theme.Span{Text: "reference", Style: theme.Faint})
 	default:
 		return append(l, theme.T(theme.Break, theme.GlyphBreak+" "+parted))
 	}
@@ -238,9 +238,9 @@ func (*ranksScreen) same(sc *scene, r *rankRow) string {
 		return "All ranks compiled the same functions, with the same breaks, graphs and caches."
 	}
 	if len(r.ranks) == 1 {
-		return "The other ranks are held against this one."
+		return "The other ranks are compared with this one."
 	}
-	return "These ranks compiled the same; the other ones are held against them."
+	return "These ranks compiled the same; the others are compared with them."
 }
 
 // docSlow says in which phases a rank took longer.

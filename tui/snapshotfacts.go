@@ -52,7 +52,6 @@ type counts struct {
 	uncounted              int   // fusions of which it is not known what they saved
 	saved                  int64 // by the others
 	apart                  int   // pairs of kernels that were not fused and move a buffer twice
-	running                bool  // a phase has not ended
 }
 
 // rootFrame is a compiled function with all its resume points.
@@ -206,7 +205,6 @@ func (c *counts) collect(r *explain.Report) {
 		}
 		c.kernelOps += max(1, k.Fused)
 	}
-	c.running = slices.ContainsFunc(r.Phases, func(p *explain.Phase) bool { return p.Open })
 	c.kernelNanos, c.backwardNanos = r.KernelNanos(), r.BackwardNanos()
 	c.collectCompiles(r)
 }

@@ -296,7 +296,7 @@ func spanTook(e *timeline.Event) string {
 // axis is that of the chart: while phases still run it reaches to now.
 func (scr *timelineScreen) axis(sc *scene, h *timelineHead) timeline.Axis {
 	a := h.ix.Axis.Whole(scr.view.Whole)
-	if sc.run.Live && sc.facts.counts.running {
+	if sc.run.Live && sc.facts.running != nil {
 		a = a.Until(sc.now().UnixNano())
 	}
 	return a
@@ -446,7 +446,7 @@ func (scr *timelineScreen) act(sc *scene, a keys.Action) (tea.Cmd, bool) {
 	return nil, true
 }
 
-// again has the rows made anew.
+// again makes the rows again, as w wants them.
 func (scr *timelineScreen) again(w timeline.Wish) {
 	scr.wish.Store(&w)
 	scr.made = nil

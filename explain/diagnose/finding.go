@@ -126,7 +126,7 @@ func gatherFacts(r *explain.Report) *explain.TraceFacts {
 	}
 	last := map[explain.ID]int{}
 	for _, s := range r.Symbols {
-		id := withoutAttempt(s.ID)
+		id := s.ID.WithoutAttempt()
 		if s.ID.Attempt > last[id] {
 			last[id], x.Symbols[id] = s.ID.Attempt, nil
 		}
@@ -142,8 +142,6 @@ func laterThan(engine string, major, minor int) bool {
 	b, _, _ := strings.Cut(rest, ".")
 	return ok && (explain.Atoi(a) > major || explain.Atoi(a) == major && explain.Atoi(b) > minor)
 }
-
-func withoutAttempt(id explain.ID) explain.ID { id.Attempt = 0; return id }
 
 // RecompileFinding is a recompile as the table asks of it.
 func RecompileFinding(rc *explain.Recompile, x *explain.TraceFacts) *advice.Finding {
@@ -192,8 +190,8 @@ func RecompileFinding(rc *explain.Recompile, x *explain.TraceFacts) *advice.Find
 		f.File = x.Source.File(g.Pos)
 	}
 	f.Kept = strings.HasPrefix(g.Source, "G[") || strings.Contains(g.Source, "__closure__") // an argument is written L['x'], or x alone
-	f.AlsoChanged = alsoChanged(rc, g, x.Symbols[withoutAttempt(rc.Compile.ID)])
-	f.BoundAt = excludes(rc, g, x.Symbols[withoutAttempt(rc.Compile.ID)])
+	f.AlsoChanged = alsoChanged(rc, g, x.Symbols[rc.Compile.ID.WithoutAttempt()])
+	f.BoundAt = excludes(rc, g, x.Symbols[rc.Compile.ID.WithoutAttempt()])
 	f.Filled, f.FilledLine = filled(rc, g)
 	f.OwnArgument = OwnArgument(rc, g, x.Source)
 	f.LibraryFrame = fr.Wraps == nil && (strings.Contains(fr.Pos.File, "torch/nn/modules/") ||
@@ -562,7 +560,7 @@ func numberFacts(f *advice.Finding, rc *explain.Recompile, g *explain.GuardFailu
 	if g.Kind == breaks.SizeChanged {
 		source += ".size()[" + strconv.Itoa(g.Dim) + "]"
 	}
-	symbols := x.Symbols[withoutAttempt(rc.Compile.ID)]
+	symbols := x.Symbols[rc.Compile.ID.WithoutAttempt()]
 	for _, s := range symbols {
 		name, state, at, recorded := explain.PlainSource(s.Source), advice.Unknown, logs.Pos{}, true
 		if name == source || strings.Contains(source, "("+name+" ") || computedOf(source, name) {

@@ -29,28 +29,31 @@ type rankCompile struct {
 	compile int
 }
 
+func rankCompileOf(id explain.ID) rankCompile {
+	return rankCompile{rankFrame{id.Rank, id.Epoch, id.Frame}, max(id.Compile, 0)}
+}
+
 // compileDetails is what is recorded beside a compile.
 type compileDetails struct{ caches, collectives, tensors []string }
 
 // detailsOf gathers them.
 func detailsOf(r *explain.Report) map[rankCompile]compileDetails {
 	out := map[rankCompile]compileDetails{}
-	at := func(id explain.ID) rankCompile {
-		return rankCompile{rankFrame{id.Rank, id.Epoch, id.Frame}, max(id.Compile, 0)}
-	}
 	for _, c := range r.Caches {
-		d := out[at(c.ID)]
+		k := rankCompileOf(c.ID)
+		d := out[k]
 		d.caches = append(d.caches, c.Cache+" "+c.Hit)
-		out[at(c.ID)] = d
+		out[k] = d
 	}
 	for _, s := range r.Schedules {
-		d := out[at(s.ID)]
+		k := rankCompileOf(s.ID)
+		d := out[k]
 		if s.Collective {
 			d.collectives = append(d.collectives, s.Text)
 		} else {
 			d.tensors = append(d.tensors, s.Text)
 		}
-		out[at(s.ID)] = d
+		out[k] = d
 	}
 	return out
 }
@@ -69,7 +72,7 @@ func eventsByRank(r *explain.Report, names explain.Names, at map[rankCompile]com
 			if c.Graph != nil {
 				e.ops = c.Graph.Ops
 			}
-			e.details = at[rankCompile{rankFrame{c.ID.Rank, c.ID.Epoch, c.ID.Frame}, max(c.ID.Compile, 0)}]
+			e.details = at[rankCompileOf(c.ID)]
 			out[rank] = append(out[rank], e)
 		}
 	}
@@ -159,7 +162,7 @@ func (e *compileEvent) against(o *compileEvent, other int) explain.Parting {
 	case e.function.key != o.function.key:
 		return e.parts(explain.PartFunction, "compiles %s where rank %d compiles %s", e.what(), other, o.what())
 	case otherInput(e.c.InputTypes, o.c.InputTypes, other) != "":
-		return e.parts(explain.PartTensor, "compiles %s for other tensors: %s", fn, otherInput(e.c.InputTypes, o.c.InputTypes, other))
+		return e.parts(explain.PartTensor, "compiles %s for different tensors: %s", fn, otherInput(e.c.InputTypes, o.c.InputTypes, other))
 	case here != "":
 		return e.parts(explain.PartBreak, "breaks in %s where rank %d does not: %s", fn, other, here)
 	case there != "":
@@ -170,7 +173,7 @@ func (e *compileEvent) against(o *compileEvent, other int) explain.Parting {
 		return e.parts(explain.PartRecompile, "recompiles %s because %s, rank %d because %s",
 			fn, explain.OrNothing(e.cause), other, explain.OrNothing(o.cause))
 	case !slices.Equal(e.ops, o.ops):
-		return e.parts(explain.PartGraph, "captures another graph of %s: %s", fn, otherLine("operator", e.ops, o.ops, other))
+		return e.parts(explain.PartGraph, "captures a different graph of %s: %s", fn, otherLine("operator", e.ops, o.ops, other))
 	case e.c.Status != o.c.Status:
 		return e.parts(explain.PartOutcome, "ends a compile of %s as %s, rank %d as %s", fn, e.c.Status, other, o.c.Status)
 	}
@@ -185,10 +188,10 @@ func (e *compileEvent) detailsAgainst(o *compileEvent, other int) explain.Partin
 		return e.parts(explain.PartCache, "finds in the caches for %s: %s; rank %d: %s", fn,
 			explain.OrNothing(Tallied(a.caches)), other, explain.OrNothing(Tallied(b.caches)))
 	case !slices.Equal(a.collectives, b.collectives):
-		return e.parts(explain.PartCollective, "schedules other collectives in %s: %s", fn,
+		return e.parts(explain.PartCollective, "schedules different collectives in %s: %s", fn,
 			otherLine("collective", lines(a.collectives), lines(b.collectives), other))
 	case len(a.tensors) > 0 && len(b.tensors) > 0 && !slices.Equal(a.tensors, b.tensors):
-		return e.parts(explain.PartTensor, "writes other tensors in %s: %s", fn,
+		return e.parts(explain.PartTensor, "writes different tensors in %s: %s", fn,
 			otherLine("scheduled node", lines(a.tensors), lines(b.tensors), other))
 	}
 	return explain.Parting{}

@@ -105,7 +105,7 @@ func rankWork(r *explain.Report) (map[int]*worked, []told) {
 	for _, fr := range r.Frames { // by compile, as they come
 		fn := of(fr.ID.Rank, byID[rankFrame{fr.ID.Rank, fr.ID.Epoch, fr.ID.Frame}])
 		for _, c := range fr.Compiles {
-			d := at[rankCompile{rankFrame{c.ID.Rank, c.ID.Epoch, c.ID.Frame}, c.ID.Compile}]
+			d := at[rankCompileOf(c.ID)]
 			fn.collectives = append(fn.collectives, d.collectives...)
 			fn.tensors = append(fn.tensors, d.tensors...)
 		}

@@ -68,7 +68,7 @@ func TestRanksAreCompared(t *testing.T) {
 		{
 			"other graphs", 3, func(_ *explain.Report, step, _ *explain.Frame) { step.Compiles[0].Graph.Ops = []string{"add"} },
 			map[int]string{1: "step (train.py:10): graphs of [1] operators here, of [2] on rank 0"},
-			"rank 1 captures another graph of step (train.py:10): no operator 2 here, mul on rank 0",
+			"rank 1 captures a different graph of step (train.py:10): no operator 2 here, mul on rank 0",
 		},
 		{
 			"caches answer otherwise", 3, func(r *explain.Report, _, _ *explain.Frame) { r.Caches[2].Hit = "hit" },

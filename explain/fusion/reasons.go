@@ -51,7 +51,7 @@ var reasons = []reason{
 	// Any nodes: torch/_inductor/scheduler.py.
 	{
 		"will create cycle",
-		"A third node needs the first and is needed by the second: in one kernel they would wait for it, and it for them.",
+		"A third node needs the first and is needed by the second: in one kernel each would wait for the other.",
 	},
 	{
 		"intermediate nodes between node1 & node2",
@@ -266,7 +266,7 @@ var reasons = []reason{
 	},
 	{
 		"numel/rnumel mismatch (reduce) (%s, %s), (%s, %s)",
-		"Both reduce, and they have other numbers of results or of values for each result (results of both, then values of " +
+		"Both reduce, and they have different numbers of results or of values for each result (results of both, then values of " +
 			"both).",
 	},
 	{
@@ -275,7 +275,7 @@ var reasons = []reason{
 	},
 	{
 		"numel/rnumel mismatch prologue mismatch (%s, %s), (%s, %s)",
-		"What feeds the template has another number of elements than what is already computed while its operand is read.",
+		"What feeds the template has a different number of elements from what is already computed while its operand is read.",
 	},
 	{
 		"tiling mismatch (%s, %s, %s)",
@@ -288,7 +288,7 @@ var reasons = []reason{
 	},
 	{
 		"nodes numel incompatibility",
-		"One is pointwise and one reduces, and they have other numbers of elements.",
+		"One is pointwise and one reduces, and they have different numbers of elements.",
 	},
 	{
 		"invalid tiling for reduction",
@@ -297,7 +297,7 @@ var reasons = []reason{
 	},
 	{
 		"invalid loop order and tiling for native matmul",
-		"A matrix product in Triton's own loops keeps their order, and the other node has another.",
+		"A matrix product in Triton's own loops keeps their order, and the other node's differs.",
 	},
 	// CUTLASS: torch/_inductor/codegen/cutlass/scheduling.py.
 	{

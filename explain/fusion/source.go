@@ -52,7 +52,7 @@ func bestGraph(r *explain.Report, f *explain.Fusion) map[string]logs.Pos {
 	var best map[string]logs.Pos
 	most := 0
 	for _, g := range r.Graphs {
-		if !sameCompile(g.ID, f.ID) {
+		if !g.ID.SameCompile(f.ID) {
 			continue
 		}
 		for _, s := range g.Stages {
@@ -63,7 +63,7 @@ func bestGraph(r *explain.Report, f *explain.Fusion) map[string]logs.Pos {
 			if len(text) > maxGraphText {
 				continue
 			}
-			places := placesIn(fx.Parse(text))
+			places := placesIn(explain.NodesOf(fx.Parse(text)))
 			if n := common(places, f); n > most {
 				best, most = places, n
 			}
@@ -72,19 +72,11 @@ func bestGraph(r *explain.Report, f *explain.Fusion) map[string]logs.Pos {
 	return best
 }
 
-func sameCompile(a, b explain.ID) bool {
-	a.Attempt, b.Attempt = 0, 0
-	return a == b
-}
-
-func placesIn(g *fx.Graph) map[string]logs.Pos {
+func placesIn(nodes []explain.GraphNode) map[string]logs.Pos {
 	out := map[string]logs.Pos{}
-	if g == nil {
-		return out
-	}
-	for i := range g.Nodes {
-		if s := g.Nodes[i].Source; s.File != "" {
-			out[g.Nodes[i].Name] = logs.Pos{File: s.File, Line: s.Line, Func: s.Func, Code: s.Code}
+	for i := range nodes {
+		if nodes[i].Pos.File != "" {
+			out[nodes[i].Name] = nodes[i].Pos
 		}
 	}
 	return out

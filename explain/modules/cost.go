@@ -173,7 +173,7 @@ func Times(r *explain.Report, own *explain.Graph, captured *Graph) map[string]fl
 	}
 	var out map[string]float64
 	for _, k := range r.Kernels {
-		if !sameCompile(k.ID, own.ID) || len(k.Nodes) == 0 || k.Backward() {
+		if !k.ID.SameCompile(own.ID) || len(k.Nodes) == 0 || k.Backward() {
 			continue
 		}
 		ns, ok := measured[k]
@@ -227,10 +227,4 @@ func (g *Graph) timesOf(compiled map[string]float64, own *explain.Graph) map[str
 		}
 	}
 	return out
-}
-
-// sameCompile compares ids without the attempt, which kernels and graphs may have of another.
-func sameCompile(a, b explain.ID) bool {
-	a.Attempt, b.Attempt = 0, 0
-	return a == b
 }

@@ -32,7 +32,7 @@ func Formats() []string { return []string{"dot", "svg", "json", "txt"} }
 func Write(format string, d *Drawn) (string, error) {
 	write, ok := formats[format]
 	if !ok {
-		return "", fmt.Errorf("%q is no form of a graph: %s", printable.Clean(format), strings.Join(Formats(), ", "))
+		return "", fmt.Errorf("unknown format %q of a graph; known: %s", printable.Clean(format), strings.Join(Formats(), ", "))
 	}
 	return write(d), nil
 }
@@ -42,7 +42,7 @@ type box struct {
 	id    int
 	level *Level // nil: the node
 	node  int
-	path  string // of the open module around it
+	in    *Level // the open module around it
 	args  []int  // boxes
 }
 
@@ -57,16 +57,15 @@ func (d *Drawn) boxes() []box {
 	for i := range d.Inputs {
 		if in := &d.Inputs[i]; in.Kind == Argument {
 			of[in.Node] = len(out)
-			out = append(out, box{id: len(out), node: in.Node})
+			out = append(out, box{id: len(out), node: in.Node, in: d.Tree})
 		}
 	}
 	for _, r := range d.Tree.Rows(d.Open) {
-		b := box{id: len(out), node: r.Node, level: r.Level}
+		b := box{id: len(out), node: r.Node, level: r.Level, in: r.In}
 		switch {
 		case r.Level != nil && r.Open:
 			continue
 		case r.Level != nil:
-			b.path = parent(r.Level.Path)
 			r.Level.Each(func(l *Level) {
 				for _, it := range l.Items {
 					if it.Level == nil {
@@ -75,7 +74,6 @@ func (d *Drawn) boxes() []box {
 				}
 			})
 		default:
-			b.path = d.Module[r.Node]
 			of[r.Node] = b.id
 		}
 		out = append(out, b)
@@ -156,14 +154,14 @@ func dot(d *Drawn) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "digraph %s {\n  node [shape=box, fontname=\"monospace\", fontsize=10];\n", quoted(d.Title))
 	boxes := d.boxes()
-	in := map[string][]*box{}
+	in := map[*Level][]*box{}
 	for i := range boxes {
-		in[boxes[i].path] = append(in[boxes[i].path], &boxes[i])
+		in[boxes[i].in] = append(in[boxes[i].in], &boxes[i])
 	}
 	cluster := 0
 	var visit func(l *Level, indent string)
 	visit = func(l *Level, indent string) {
-		for _, x := range in[l.Path] {
+		for _, x := range in[l] {
 			fmt.Fprintf(&b, "%sn%d [label=%s];\n", indent, x.id, quoted(strings.Join(d.label(x), "\n")))
 		}
 		for _, m := range modulesOf(l) {
@@ -172,15 +170,6 @@ func dot(d *Drawn) string {
 			}
 			cluster++
 			fmt.Fprintf(&b, "%ssubgraph cluster_%d {\n%s  label=%s;\n", indent, cluster, indent, quoted(m.Name))
-			if m.Name == Between {
-				for _, it := range m.Items {
-					for _, x := range in[l.Path] {
-						if x.level == nil && x.node == it.Node {
-							fmt.Fprintf(&b, "%s  n%d;\n", indent, x.id)
-						}
-					}
-				}
-			}
 			visit(m, indent+"  ")
 			fmt.Fprintf(&b, "%s}\n", indent)
 		}

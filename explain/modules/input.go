@@ -99,6 +99,9 @@ func sourceInput(source string, grad bool) (Input, bool) {
 	return in, true
 }
 
+// maxDepth bounds the modules of a path: a deeper one, which no model has, counts as the root.
+const maxDepth = 64
+
 // readInputs lists a graph's inputs. Where tensors of several objects come in, their paths begin with them.
 func (g *Graph) readInputs(own *explain.Graph) {
 	told := map[string]Input{}
@@ -126,12 +129,13 @@ func (g *Graph) readInputs(own *explain.Graph) {
 			roots[in.root] = true
 		}
 	}
-	if len(roots) < 2 {
-		return
-	}
 	for i := range g.Inputs {
-		if in := &g.Inputs[i]; in.Kind != Argument {
+		in := &g.Inputs[i]
+		if in.Kind != Argument && len(roots) > 1 {
 			in.Module = join(in.root, in.Module)
+		}
+		if strings.Count(in.Module, ".") >= maxDepth {
+			in.Module = ""
 		}
 	}
 }
@@ -167,25 +171,18 @@ func (g *Graph) InputText() string {
 	var parts []string
 	for _, k := range []Kind{Parameter, Buffer} {
 		if count[k] > 0 {
-			parts = append(parts, plural(count[k], k.String()))
+			parts = append(parts, explain.Count(count[k], k.String()))
 		}
 	}
 	switch n := count[Argument]; {
 	case n > maxNamed && len(parts) == 0:
-		return plural(n, "input")
+		return explain.Count(n, "input")
 	case n > maxNamed:
 		parts = append(parts, fmt.Sprintf("%d others", n))
 	default:
 		parts = append(parts, names...)
 	}
-	return plural(len(g.Inputs), "input") + ": " + strings.Join(parts, ", ")
-}
-
-func plural(n int, word string) string {
-	if n != 1 {
-		word += "s"
-	}
-	return fmt.Sprintf("%d %s", n, word)
+	return explain.Count(len(g.Inputs), "input") + ": " + strings.Join(parts, ", ")
 }
 
 // join puts a path below another.

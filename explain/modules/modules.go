@@ -23,8 +23,6 @@ type Graph struct {
 	Module []string // of every node; "" for the root
 	Inputs []Input
 	Cost   []Cost // of every node
-	// ByFunction is set where no input names a module: the levels are then the functions of the program.
-	ByFunction bool
 
 	at    map[string]int // node of a name
 	users [][]int32

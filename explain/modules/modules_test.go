@@ -3,12 +3,14 @@ package modules
 import (
 	"encoding/json"
 	"encoding/xml"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
 	"time"
 
 	"tcdbg/explain"
+	"tcdbg/logs"
 	"tcdbg/logs/fx"
 )
 
@@ -238,6 +240,37 @@ func TestWrittenGraphs(t *testing.T) {
 	}
 	if _, err := Write("png", &Drawn{}); err == nil {
 		t.Error("png was written")
+	}
+}
+
+// A path deeper than any model's counts as the root, for nodes, levels and what is written.
+func TestDeepPaths(t *testing.T) {
+	w := "l_self" + strings.Repeat("_modules_a", 100) + "_parameters_weight_"
+	nodes := []explain.GraphNode{
+		{Name: w, Op: "placeholder", Type: "f32[8]"},
+		{Name: "mul", Op: "call_function", Target: "mul", Type: "f32[8]", Args: []string{w}, Pos: logs.Pos{File: "m.py", Line: 1}},
+	}
+	g := Captured(&explain.Graph{LoadNodes: func() []explain.GraphNode { return nodes }})
+	wantModules(t, g, map[string]string{w: "", "mul": ""})
+	d := &Drawn{Graph: g, Tree: g.Tree(nil), Open: func(*Level) bool { return true }}
+	if text, err := Write("dot", d); err != nil || !strings.Contains(text, `label="mul`) {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+// What computes beside modules is drawn in a cluster of its own, each node once.
+func TestBesideModules(t *testing.T) {
+	w := "l_self_modules_fc_parameters_weight_"
+	nodes := []explain.GraphNode{{Name: w, Op: "placeholder"}, {Name: "mul", Op: "call_function", Target: "mul", Args: []string{w}}}
+	for i := range 2 * maxBetween {
+		nodes = append(nodes, explain.GraphNode{Name: fmt.Sprintf("add_%d", i), Op: "call_function", Target: "add"})
+	}
+	g := Captured(&explain.Graph{LoadNodes: func() []explain.GraphNode { return nodes }})
+	text, err := Write("dot", &Drawn{Graph: g, Tree: g.Tree(nil), Open: func(*Level) bool { return true }})
+	_, beside, ok := strings.Cut(text, "label=\""+Between+"\"")
+	beside, _, _ = strings.Cut(beside, "}")
+	if err != nil || !ok || strings.Count(beside, "label=\"add_") != 2*maxBetween || strings.Count(text, "label=\"add_") != 2*maxBetween {
+		t.Errorf("%v\n%s", err, text)
 	}
 }
 

@@ -12,8 +12,6 @@ const (
 	Downstream
 )
 
-func (w Way) String() string { return [...]string{"around", "upstream of", "downstream of"}[w] }
-
 // Near are the nodes within hops of a node, all of them where hops is 0. Parameters and buffers are left
 // out, which every module has of its own; so is the output.
 func (g *Graph) Near(node, hops int, way Way) map[int]bool {

@@ -268,7 +268,6 @@ func (g *Graph) byFunction() {
 	if len(g.Nodes) <= maxFlat {
 		return
 	}
-	g.ByFunction = true
 	for i := range g.Nodes {
 		if n := &g.Nodes[i]; computes(n) && n.Pos.Func != "" {
 			g.Module[i] = strings.ReplaceAll(explain.FunctionOf(n.Pos, nil), ".", "·")

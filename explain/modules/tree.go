@@ -92,16 +92,10 @@ func (s *Sum) add(o Sum) {
 	s.Unknown += o.Unknown
 }
 
-// maxDepth bounds the levels of a path that a trace can make.
-const maxDepth = 64
-
 // level is the module of a path, made with those above it where it is new.
 func level(levels map[string]*Level, path string) *Level {
 	if l, ok := levels[path]; ok {
 		return l
-	}
-	if strings.Count(path, ".") >= maxDepth {
-		return levels[""]
 	}
 	above := level(levels, parent(path))
 	l := &Level{Path: path, Name: path[strings.LastIndexByte(path, '.')+1:], Above: above}
@@ -113,6 +107,7 @@ func level(levels map[string]*Level, path string) *Level {
 // Row is one line of the tree.
 type Row struct {
 	Item
+	In    *Level // the module that holds it
 	Depth int
 	Open  bool // of a module
 }
@@ -123,7 +118,7 @@ func (l *Level) Rows(open func(*Level) bool) []Row {
 	var visit func(l *Level, depth int)
 	visit = func(l *Level, depth int) {
 		for _, it := range l.Items {
-			r := Row{Item: it, Depth: depth}
+			r := Row{Item: it, In: l, Depth: depth}
 			if it.Level != nil {
 				r.Open, r.Node = open(it.Level), -1
 			}

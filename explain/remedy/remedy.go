@@ -268,18 +268,12 @@ func reachable(name string) bool {
 
 func failureRemedies(l *list, r *explain.Report, fl *explain.Failure) {
 	f := ofFailure(fl)
-	if slices.ContainsFunc(r.Symbols, func(s *explain.Symbol) bool { return sameCompile(s.ID, fl.ID) }) {
+	if slices.ContainsFunc(r.Symbols, func(s *explain.Symbol) bool { return s.ID.SameCompile(fl.ID) }) {
 		l.add(OfSwitch(Switch{"dynamic", "false"}), f) // what fails may be code for sizes that are left open
 	}
 	for _, backend := range []string{"aot_eager", "eager"} {
 		l.add(OfSwitch(Switch{"backend", backend}), f)
 	}
-}
-
-// sameCompile compares ids whatever the attempt.
-func sameCompile(a, b explain.ID) bool {
-	a.Attempt, b.Attempt = 0, 0
-	return a == b
 }
 
 func ofFailure(fl *explain.Failure) Finding {

@@ -15,7 +15,7 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// This file packs the long texts of a page: stages of graphs, guards, generated code, metrics. Each is deflated and stands
+// This file packs the long texts of a page: stages of graphs, guards, generated code, metrics. Each is deflated and put
 // in an attribute, which the page's script unpacks when a reader unfolds it. Texts are read and packed side by side with
 // what is written; they are written in their order, until the page is full.
 
@@ -135,7 +135,9 @@ func (p *packer) pack(t *packedText) {
 	whole := len(s)
 	if whole > longText {
 		s = s[:longText]
-		s = s[:strings.LastIndexByte(s, '\n')+1]
+		if end := strings.LastIndexByte(s, '\n'); end >= 0 {
+			s = s[:end+1]
+		}
 	}
 	s = cleanLines(s)
 	p.open(t, explain.Count(strings.Count(strings.TrimSuffix(s, "\n"), "\n")+1, "line")+", "+explain.Bytes(int64(len(s))))

@@ -111,18 +111,10 @@ func (m *maker) here(p logs.Pos) bool {
 }
 
 // of reports whether a compile is looked at.
-func (m *maker) of(id explain.ID) bool { return m.subject.ID == nil || sameCompile(*m.subject.ID, id) }
-
-func sameCompile(a, b explain.ID) bool { return bare(a) == bare(b) }
-
-// bare is a compile whatever its attempt.
-func bare(id explain.ID) explain.ID {
-	id.Attempt = 0
-	return id
-}
+func (m *maker) of(id explain.ID) bool { return m.subject.ID == nil || m.subject.ID.SameCompile(id) }
 
 // in reports whether the line is in a compile that is looked at.
-func (m *maker) in(id explain.ID) bool { return m.of(id) && m.ids[bare(id)] }
+func (m *maker) in(id explain.ID) bool { return m.of(id) && m.ids[id.WithoutAttempt()] }
 
 // compiled finds the nodes that were captured from the line, and the compiles they are in.
 func (m *maker) compiled() {
@@ -131,13 +123,13 @@ func (m *maker) compiled() {
 		for _, n := range g.Nodes() {
 			if m.of(g.ID) && m.here(n.Pos) {
 				m.nodes = append(m.nodes, node{g, n})
-				m.ids[bare(g.ID)] = true
+				m.ids[g.ID.WithoutAttempt()] = true
 			}
 		}
 	}
 	for _, k := range m.report.Kernels {
 		if m.of(k.ID) && slices.ContainsFunc(k.Pos, m.here) {
-			m.ids[bare(k.ID)] = true
+			m.ids[k.ID.WithoutAttempt()] = true
 		}
 	}
 }

@@ -121,7 +121,7 @@ func (t *tracks) title(pid, key string) string {
 	if th == "" {
 		th = "thread " + bare(strings.TrimPrefix(key, pid+"/"))
 	}
-	return p + " / " + th
+	return clip(p) + " / " + clip(th) // an id may be any JSON
 }
 
 func (t *tracks) span(e *plain) error {

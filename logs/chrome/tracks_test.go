@@ -45,6 +45,15 @@ func TestTracksCutOff(t *testing.T) {
 	}
 }
 
+// The id of a process or a thread may be any JSON; as a title it is cut like other names.
+func TestLongTrackTitles(t *testing.T) {
+	long := strings.Repeat("x", 1<<16)
+	got, err := ReadTracks(strings.NewReader(`[{"ph":"X","name":"a","pid":"` + long + `","tid":"` + long + `","ts":1,"dur":2}]`))
+	if err != nil || len(got.Tracks) != 1 || len(got.Tracks[0]) > 3*maxName {
+		t.Errorf("%v, %d bytes", err, len(got.Tracks[0]))
+	}
+}
+
 // A trace without an event of torch.profiler has nothing to add up.
 func TestForeign(t *testing.T) {
 	p, err := Read(strings.NewReader(`[{"ph":"X","name":"a","cat":"http","pid":1,"tid":2,"ts":1,"dur":2}]`))

@@ -20,7 +20,6 @@ func (p *Program) Writer(buffer string) string { return p.writers[buffer] }
 // Node is one node of the scheduler.
 type Node struct {
 	Name     string
-	Kind     string // SchedulerNode, ExternKernelSchedulerNode, ...
 	Ranges   string // its loops as printed: ([2, 4], [16]); "" where it has none
 	Accesses []Access
 }

@@ -3,6 +3,7 @@ package loops
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 const text = `BEFORE FUSION
@@ -48,7 +49,7 @@ func TestNodesOfASchedule(t *testing.T) {
 		t.Fatalf("%+v", p)
 	}
 	n := p.Nodes["op0"]
-	if n.Kind != "SchedulerNode" || n.Ranges != "([16, 2, 64], [])" || len(n.Accesses) != 3 {
+	if n.Ranges != "([16, 2, 64], [])" || len(n.Accesses) != 3 {
 		t.Fatalf("%+v", n)
 	}
 	a := &n.Accesses[1]
@@ -77,6 +78,19 @@ func TestNodesOfASchedule(t *testing.T) {
 	}
 	if Parse("nothing\n") != nil || Parse("op0") != nil {
 		t.Error("a program of nothing")
+	}
+}
+
+// A node writes what its lists of writes name, whatever the order of the lists; many lists are no more work than one long one.
+func TestWriters(t *testing.T) {
+	p := Parse("op0: X(Y)\nop0.met_dependencies = [StarDep(name='in')]\nop0.writes = [StarDep(name='out')]\n")
+	if p.Writer("in") != "" || p.Writer("out") != "op0" {
+		t.Errorf("%q wrote in, %q wrote out", p.Writer("in"), p.Writer("out"))
+	}
+	start := time.Now()
+	Parse("op0: X(Y)\n" + strings.Repeat("op0.writes = [StarDep(name='out')]\n", 50_000))
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("took %v", took)
 	}
 }
 

@@ -41,7 +41,7 @@ func (p *parser) line(line string) {
 	name, rest, ok := strings.Cut(body, ": ")
 	switch {
 	case ok && opName(name) && strings.Contains(rest, "("):
-		p.begin(name, rest)
+		p.begin(name)
 	case ok && identifier(name) && identifier(rest): // buf0: ComputedBuffer
 		p.buffer = p.program.buffer(name)
 	default:
@@ -53,14 +53,13 @@ func (p *parser) line(line string) {
 	}
 }
 
-func (p *parser) begin(name, kind string) {
-	kind, _, _ = strings.Cut(kind, "(")
+func (p *parser) begin(name string) {
 	p.buffer = nil
 	if p.program.Nodes[name] != nil { // groups repeat the nodes in them
 		p.node = nil
 		return
 	}
-	p.node = &Node{Name: strings.Clone(name), Kind: strings.Clone(kind)}
+	p.node = &Node{Name: strings.Clone(name)}
 	p.program.Nodes[p.node.Name] = p.node
 }
 
@@ -82,9 +81,10 @@ func (p *parser) field(field, value string) {
 	case node == nil || name != node.Name:
 	case what == "writes":
 		p.open(value, func(s string) {
+			from := len(node.Accesses)
 			node.accesses(s, true)
-			for i := range node.Accesses {
-				p.program.writers[node.Accesses[i].Buffer] = node.Name
+			for i := range node.Accesses[from:] {
+				p.program.writers[node.Accesses[from+i].Buffer] = node.Name
 			}
 		})
 	case what == "unmet_dependencies", what == "met_dependencies":

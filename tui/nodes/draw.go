@@ -47,8 +47,6 @@ func SumText(s modules.Sum, brief bool) string {
 	return strings.Join(parts, " · ")
 }
 
-func plural(n int, word string) string { return explain.Count(n, word) }
-
 // Drawer draws lines.
 type Drawer struct {
 	Graph  *Graph
@@ -215,7 +213,7 @@ func (d *Drawer) level(l *Line) theme.Line {
 	}
 	if d.Hits != nil && !l.Open {
 		if n := d.Hits(l.Level); n > 0 {
-			out = append(out, theme.T(theme.Yellow, "  "+plural(n, "match")))
+			out = append(out, theme.T(theme.Yellow, "  "+explain.Count(n, "match")))
 		}
 	}
 	return out

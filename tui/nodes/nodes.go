@@ -7,6 +7,7 @@ package nodes
 import (
 	"strings"
 
+	"tcdbg/explain"
 	"tcdbg/explain/modules"
 	"tcdbg/tui/theme"
 )
@@ -216,7 +217,7 @@ func (v *View) limited(g *Graph) map[int]bool {
 	return g.Near(i, v.hops, modules.Both)
 }
 
-// Of begins anew where another graph is looked at.
+// Of forgets node and mark when another graph is looked at.
 func (v *View) Of(graph string) {
 	if v.of != graph {
 		v.of, v.around, v.node, v.mark = graph, Whole, "", ""
@@ -283,7 +284,7 @@ func (v *View) Says(g *Graph) string {
 	}
 	far := "all hops"
 	if v.hops > 0 {
-		far = plural(v.hops, "hop")
+		far = explain.Count(v.hops, "hop")
 	}
 	switch v.around {
 	case Path:

@@ -29,14 +29,7 @@ func (c *Chart) gutter(w int) int {
 	if len(c.Tracks) < 2 {
 		return 0
 	}
-	n := 0
-	for _, t := range c.Tracks {
-		n = max(n, theme.Width(theme.Clean(t)))
-		if n > w {
-			break
-		}
-	}
-	return min(n, max(6, w/6)) + 1
+	return min(c.widest, max(6, w/6)) + 1
 }
 
 // LineOf is the line of the selected event, -1 for none.

@@ -42,6 +42,7 @@ type Index struct {
 	level  []int32
 	tracks []levels
 	rows   []place
+	widest int // cells of the longest track name
 }
 
 // levels are the events of one track by their level.
@@ -81,6 +82,9 @@ func New(tracks []string, events []Event) *Index {
 	}
 	ix.nest()
 	ix.Axis = newAxis(ix)
+	for _, t := range ix.Tracks {
+		ix.widest = max(ix.widest, theme.Width(theme.Clean(t)))
+	}
 	for t := range ix.tracks {
 		for l := range ix.tracks[t] {
 			ix.rows = append(ix.rows, place{int32(t), int32(l)})

@@ -96,6 +96,7 @@ func nanos(seconds float64) int64 { return int64(seconds*1e9 + 0.5) }
 func (ix *Index) Sums(of int32) []Sum {
 	at := map[string]int{}
 	var sums []Sum
+	var past []int32 // one beyond the last event within the outermost one of each sum
 	for i := range ix.Events {
 		e := &ix.Events[i]
 		if min(e.Ref, 0) != min(of, 0) {
@@ -105,12 +106,13 @@ func (ix *Index) Sums(of int32) []Sum {
 		if !ok {
 			n = len(sums)
 			at[e.Name] = n
-			sums = append(sums, Sum{Name: e.Name, Kind: Span, Longest: i})
+			sums, past = append(sums, Sum{Name: e.Name, Kind: Span, Longest: i}), append(past, 0)
 		}
 		s := &sums[n]
 		s.Count++
 		s.Own += ix.Own(i)
-		if !ix.inItself(i) {
+		if past[n] <= int32(i) { // not within one of its name
+			past[n] = ix.past[i]
 			s.Total += e.Dur
 		}
 		if e.Dur > ix.Events[s.Longest].Dur {
@@ -119,15 +121,6 @@ func (ix *Index) Sums(of int32) []Sum {
 	}
 	slices.SortStableFunc(sums, func(a, b Sum) int { return cmp.Compare(b.Own, a.Own) })
 	return sums
-}
-
-func (ix *Index) inItself(i int) bool {
-	for p := ix.parent[i]; p >= 0; p = ix.parent[p] {
-		if ix.Events[p].Name == ix.Events[i].Name {
-			return true
-		}
-	}
-	return false
 }
 
 // groups adds compiles up by what key says of them, the longest first.

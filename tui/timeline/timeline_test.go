@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"tcdbg/tui/theme"
 )
@@ -77,6 +78,30 @@ func TestBriefEventsCount(t *testing.T) {
 	}
 	if sum != 10*second {
 		t.Errorf("own times are %d in all", sum)
+	}
+}
+
+// Events within others of their name count once, and a deep stack is no more work than a flat one.
+func TestSumsOfNestedEvents(t *testing.T) {
+	const depth = 200_000
+	events := make([]Event, 0, depth)
+	for i := range int64(depth) {
+		events = append(events, Event{Name: fmt.Sprintf("f%d", i%20_000), Start: i * 10_000, Dur: (2*depth - i) * 10_000})
+	}
+	ix := New([]string{""}, events)
+	start := time.Now()
+	sums := ix.Sums(0)
+	if took := time.Since(start); took > 2*time.Second {
+		t.Errorf("took %v", took)
+	}
+	for _, s := range sums {
+		if s.Count != 10 || s.Total != ix.Events[s.Longest].Dur {
+			t.Fatalf("%+v", s)
+		}
+	}
+	ix = New([]string{""}, []Event{ev("f", 0, 0, 2), ev("g", 0, 0, 1), ev("f", 0, 0, 0.5), ev("f", 0, 3, 1)})
+	if got := ix.Sums(0); got[0].Name != "f" || got[0].Total != 3*second {
+		t.Errorf("%+v", got)
 	}
 }
 
