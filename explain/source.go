@@ -43,7 +43,7 @@ func (s *Source) File(p logs.Pos) []string {
 			s.size += int64(len(l)) + 1
 		}
 	}
-	if p.Line > len(lines) || !SameCode(lines[p.Line-1], FirstLine(p.Code)) {
+	if !SameLine(lines, p) {
 		return nil
 	}
 	return lines
@@ -110,6 +110,14 @@ func (s *Source) mayBegin(p logs.Pos, first int) bool {
 	from, _, ok := functionAround(lines, p.Line-1)
 	return ok && from+1 >= first && !slices.ContainsFunc(lines[first-1:from], opensFunction)
 }
+
+// SameLine says whether a file has, at a recorded place, the line that was recorded there.
+func SameLine(lines []string, p logs.Pos) bool {
+	return p.Line >= 1 && p.Line <= len(lines) && SameCode(lines[p.Line-1], FirstLine(p.Code))
+}
+
+// TellsFile says whether a recorded line is long enough to tell one file from others: a trace may be a stranger's, and name any file.
+func TellsFile(p logs.Pos) bool { return len(strings.TrimSpace(p.Code)) > 2 }
 
 // SameCode compares lines without what is around them.
 func SameCode(a, b string) bool { return strings.TrimSpace(a) == strings.TrimSpace(b) }

@@ -47,7 +47,7 @@ func parseGo(lines []string) *goFile {
 
 // goRewrite finds the rewrite for a break, nil for none that is certain.
 func goRewrite(b *explain.Break, f *file) *explain.Rewrite {
-	if !sameLine(f.lines, b.Pos) {
+	if !explain.SameLine(f.lines, b.Pos) {
 		return nil
 	}
 	g := f.parsed()

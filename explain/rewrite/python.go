@@ -44,7 +44,7 @@ func whenAsked(expr string) func() *regexp.Regexp {
 // pyRewrite finds the rewrite for a break, nil for none that is certain.
 func pyRewrite(b *explain.Break, f *file) *explain.Rewrite {
 	lines := f.lines
-	if !sameLine(lines, b.Pos) || !f.importTorch() {
+	if !explain.SameLine(lines, b.Pos) || !f.importTorch() {
 		return nil
 	}
 	line := strings.TrimRight(lines[b.Pos.Line-1], " \t\r")

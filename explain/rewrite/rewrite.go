@@ -13,7 +13,6 @@ import (
 	"sync"
 
 	"tcdbg/explain"
-	"tcdbg/logs"
 	"tcdbg/tracer/breaks"
 )
 
@@ -89,7 +88,7 @@ func (f *file) addRewrite(g *explain.BreakGroup) {
 }
 
 func (f *file) rewriteOf(b *explain.Break, fix explain.Fix) *explain.Rewrite {
-	if b.Pos.Line > len(f.lines) || !explain.SameCode(f.lines[b.Pos.Line-1], explain.FirstLine(b.Pos.Code)) {
+	if !explain.SameLine(f.lines, b.Pos) {
 		return nil
 	}
 	switch {
@@ -285,9 +284,4 @@ func hunkAt(lines []string, from, to int, added ...string) explain.Hunk {
 		h.Lines = append(h.Lines, "+ "+a)
 	}
 	return h
-}
-
-// sameLine says whether a recorded position is that of the file.
-func sameLine(lines []string, pos logs.Pos) bool {
-	return pos.Line >= 1 && pos.Line <= len(lines) && explain.SameCode(lines[pos.Line-1], explain.FirstLine(pos.Code))
 }

@@ -126,7 +126,7 @@ func (s *session) checkedTrace(args []string, foreign bool) ([]string, error) {
 	if foreign {
 		return s.runForeign(args)
 	}
-	if strings.HasSuffix(args[0], ".go") || hasGoFiles(args[0]) {
+	if isGo(args[0]) {
 		r, err := s.runQuietly(args, s.Stderr)
 		if err != nil {
 			return nil, err
@@ -135,6 +135,9 @@ func (s *session) checkedTrace(args []string, foreign bool) ([]string, error) {
 	}
 	return args, nil
 }
+
+// isGo reports whether a path is a Go program.
+func isGo(path string) bool { return strings.HasSuffix(path, ".go") || hasGoFiles(path) }
 
 // hasGoFiles reports whether a path is a folder of Go files.
 func hasGoFiles(path string) bool {

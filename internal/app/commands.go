@@ -202,13 +202,14 @@ func mcpHost(s *session, maps sourceMap) *mcp.Host {
 				return nil, err
 			}
 			t.maps = maps
+			end := func() { st.Close(); t.bundle.Close() }
 			r, err := t.fold(st)
 			if err != nil {
-				st.Close()
+				end()
 				return nil, err
 			}
 			rewrite.AddRewrites(r, t.files().Source)
-			return &mcp.Trace{Report: r, Source: t.files().Source, Close: func() { st.Close(); t.bundle.Close() }}, nil
+			return &mcp.Trace{Report: r, Source: t.files().Source, Close: end}, nil
 		},
 		Run: func(ctx context.Context, command []string) (*mcp.Ran, error) {
 			args := append([]string{"run", "--plain"}, command...)
@@ -232,7 +233,7 @@ func mcpHost(s *session, maps sourceMap) *mcp.Host {
 
 // ofGo says whether a program is one that tcdbg run runs.
 func ofGo(program string) bool {
-	return strings.HasSuffix(program, ".go") || strings.HasSuffix(program, ".pt2") || hasGoFiles(program)
+	return strings.HasSuffix(program, ".pt2") || isGo(program)
 }
 
 // ranSince runs a command line of ours and finds the run that it kept.

@@ -69,7 +69,7 @@ func (s *session) fix(f tryFlags, args []string, command bool) error {
 // ledgerFor is the ledger of a saved run, or of trials that are run now, and the folder of
 // the program.
 func (s *session) ledgerFor(f tryFlags, args []string, command bool) (*remedy.Ledger, string, error) {
-	if !command && len(args) == 1 && !strings.HasSuffix(args[0], ".go") && !hasGoFiles(args[0]) {
+	if !command && len(args) == 1 && !isGo(args[0]) {
 		r, err := findRun(args[0])
 		if err != nil {
 			return nil, "", err

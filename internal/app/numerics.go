@@ -81,7 +81,7 @@ func checkNumerics(s *session, c *cobra.Command, f checkFlags, args []string) er
 		}
 	}
 	command := c.ArgsLenAtDash() == 0
-	if !command && !strings.HasSuffix(args[0], ".go") && !hasGoFiles(args[0]) {
+	if !command && !isGo(args[0]) {
 		return failf(ExitUsage, "--numerics runs a program: a model.go, or -- and a command; %s is neither", shown(args[0]))
 	}
 	p, r, err := trialProgramOf(f.try, args, command)

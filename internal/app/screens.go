@@ -298,7 +298,7 @@ type traces struct {
 	export string // where exports go
 	run    *Run   // the run, when it is one
 	maps   sourceMap
-	bundle *bundle.Bundle  // likewise
+	bundle *bundle.Bundle  // the bundle, when it is one
 	saved  map[string]bool // of paths: they are runs' own, where nothing may have been compiled
 }
 

@@ -180,6 +180,32 @@ func TestHostileBundles(t *testing.T) {
 	}
 }
 
+// TestRefusedBundleLeavesNothing: what was unpacked of a bundle that is refused is removed at once.
+func TestRefusedBundleLeavesNothing(t *testing.T) {
+	path := made(t, 0o644, manifestName, `{"v":1,"traces":[{"name":"a","file":"trace/0/a.log"},{"name":"b","file":"trace/1/b.log"}]}`,
+		"trace/0/a.log", "x")
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	if b, err := Open(path); err == nil {
+		t.Fatalf("opened: %+v", b.Manifest)
+	}
+	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		t.Errorf("%v are left, %v", left, err)
+	}
+}
+
+// TestRedactLargeRecord: of a payload that is too large to be understood no part is kept.
+func TestRedactLargeRecord(t *testing.T) {
+	defer func(was int) { maxRecord = was }(maxRecord)
+	maxRecord = 40
+	var b bytes.Buffer
+	err := Redact(&b, strings.NewReader("V0101 00:00:00.000000 1 a.py:1] {\"dynamo_error\": {}, \"has_payload\": \"00\"}\n"+
+		"\t{\n\t\"code\": \"secret = x.sum()\",\n\t\"reason\": \"some reason\"\n\t}\n"))
+	if err != nil || strings.Contains(b.String(), "secret") || strings.Contains(b.String(), "has_payload") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+}
+
 // FuzzRedact: whatever a trace holds, redacting ends, and its lines of source are gone.
 func FuzzRedact(f *testing.F) {
 	f.Add([]byte(aTrace))

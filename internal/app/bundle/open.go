@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	"tcdbg/logs/regular"
 )
@@ -22,7 +21,6 @@ type Bundle struct {
 	Paths []string // the unpacked traces
 
 	dir   string
-	mu    sync.Mutex
 	files map[string]string // source file, by its name in the trace -> unpacked
 }
 
@@ -93,21 +91,29 @@ func unpack(f io.ReaderAt, size int64) (*Bundle, error) {
 		return nil, err
 	}
 	b := &Bundle{Manifest: *m, dir: dir, files: map[string]string{}}
-	left := allowance(size)
-	for _, e := range m.Traces {
+	if err := b.fill(members, allowance(size)); err != nil {
+		b.Close()
+		return nil, err
+	}
+	return b, nil
+}
+
+// fill unpacks the members of the manifest, to no more than left bytes.
+func (b *Bundle) fill(members map[string]*zip.File, left int64) (err error) {
+	for _, e := range b.Traces {
 		at, err := b.unpackMember(members[e.File], e.File, &left)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		b.Paths = append(b.Paths, at)
 	}
 	left = min(left, maxSources)
-	for _, e := range m.Sources {
+	for _, e := range b.Sources {
 		if b.files[e.Name], err = b.unpackMember(members[e.File], e.File, &left); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return b, nil
+	return nil
 }
 
 // inventory is the members by name. Each is a plain file with a name that bundles have.
@@ -188,9 +194,7 @@ func (b *Bundle) Lines(name string) ([]string, bool) {
 	if b == nil {
 		return nil, false
 	}
-	b.mu.Lock()
 	path, ok := b.files[name]
-	b.mu.Unlock()
 	if !ok {
 		return nil, false
 	}

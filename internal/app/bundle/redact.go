@@ -29,12 +29,20 @@ var keptPayloads = []string{
 var codeKeys = []string{"loc", "code", "source_code", "line_text", "src", "text_of_line"}
 
 // maxRecord bounds what is held of one record.
-const maxRecord = 256 << 20
+var maxRecord = 256 << 20
 
 // record is a record of a trace while it is read.
 type record struct {
 	head    []byte // its first line
 	payload bytes.Buffer
+	cut     bool // the payload is larger than what is held, and is left out
+}
+
+// add adds a line of the payload.
+func (r *record) add(line []byte) {
+	if r.cut = r.cut || r.payload.Len()+len(line) > maxRecord; !r.cut {
+		r.payload.Write(line)
+	}
 }
 
 // Redact copies a trace without its code.
@@ -53,8 +61,8 @@ func Redact(w io.Writer, r io.Reader) error {
 		switch {
 		case len(line) == 0:
 		case line[0] == '\t':
-			if now != nil && now.payload.Len()+len(line) <= maxRecord {
-				now.payload.Write(line[1:])
+			if now != nil {
+				now.add(line[1:])
 			}
 		default:
 			end()
@@ -86,7 +94,7 @@ func (r *record) write(out *bufio.Writer) bool {
 	}
 	var payload []byte
 	name := recordName(of)
-	if slices.Contains(keptPayloads, name) && r.payload.Len() > 0 {
+	if slices.Contains(keptPayloads, name) && r.payload.Len() > 0 && !r.cut {
 		payload = scrubPayload(bytes.TrimSuffix(r.payload.Bytes(), []byte("\n")))
 	}
 	if payload == nil && of["artifact"] != nil && of["has_payload"] != nil {

@@ -129,8 +129,7 @@ func namedSources(r *explain.Report, read func(string) ([]string, error)) []name
 				c.lines, _ = read(p.File) // a file that is not here is left out
 			}
 		}
-		c.seen = c.seen || p.Line >= 1 && p.Line <= len(c.lines) && len(strings.TrimSpace(p.Code)) > 2 &&
-			explain.SameCode(c.lines[p.Line-1], explain.FirstLine(p.Code))
+		c.seen = c.seen || explain.TellsFile(p) && explain.SameLine(c.lines, p)
 	})
 	for name, c := range files {
 		if text := strings.Join(c.lines, "\n"); c.seen && len(text) <= maxSource {

@@ -5,6 +5,7 @@ package graphout
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tcdbg/explain"
@@ -24,7 +25,7 @@ func Text(r *explain.Report, c *explain.Compile, o Options) (string, error) {
 	st := modules.StagesOf(c.Graph)
 	at := 0
 	if o.Stage != "" {
-		if at = find(st.Names, o.Stage); at < 0 {
+		if at = slices.Index(st.Names, o.Stage); at < 0 {
 			return "", fmt.Errorf("there is no stage %q; there are %s", printable.Clean(o.Stage), strings.Join(st.Names, ", "))
 		}
 	}
@@ -40,13 +41,4 @@ func Text(r *explain.Report, c *explain.Compile, o Options) (string, error) {
 		Graph: g, Tree: g.Tree(nanos), Nanos: nanos, Title: c.Frame.Title() + " " + c.ID.CompileID.String() + " " + st.Names[at],
 		Open: func(l *modules.Level) bool { return o.Depth < 0 || strings.Count(l.Path, ".") < o.Depth },
 	})
-}
-
-func find(names []string, name string) int {
-	for i := range names {
-		if names[i] == name {
-			return i
-		}
-	}
-	return -1
 }

@@ -14,7 +14,7 @@ import (
 	"tcdbg/logs/printable"
 )
 
-// This file is what the tools say of a report. A finding's id is made of its stable key, so that
+// This file is what the tools say of a report. A finding's id is a hash of its stable key, so that
 // it is the same in the next run.
 
 type findingsInput struct {
@@ -213,15 +213,15 @@ func (t *tools) source(_ context.Context, _ *sdk.CallToolRequest, in sourceInput
 func (f *finding) words(t *Trace, around int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s %s\n", f.Kind, f.Code, f.Text)
-	if f.at.File != "" {
-		fmt.Fprintf(&b, "at %s:%d in %s\n\n", f.at.File, f.at.Line, f.Function)
+	if f.File != "" {
+		fmt.Fprintf(&b, "at %s:%d in %s\n\n", f.File, f.Line, f.Function)
 		b.WriteString(linesAround(t, f.at, around) + "\n")
 	}
 	if len(f.stack) > 0 {
 		b.WriteString("called through:\n")
 		stack := f.stack[max(0, len(f.stack)-20):]
 		for _, p := range stack {
-			fmt.Fprintf(&b, "  %s:%d in %s  %s\n", p.File, p.Line, p.Func, brief(explain.FirstLine(p.Code)))
+			fmt.Fprintf(&b, "  %s:%d in %s  %s\n", brief(p.File), p.Line, brief(p.Func), brief(explain.FirstLine(p.Code)))
 		}
 	}
 	for _, s := range f.said {
@@ -245,9 +245,7 @@ func (f *finding) words(t *Trace, around int) string {
 // recorded line alone: a trace may be a stranger's, and name any file.
 func linesAround(t *Trace, at logs.Pos, around int) string {
 	lines, err := t.Source(at.File)
-	same := err == nil && at.Line >= 1 && at.Line <= len(lines) && len(strings.TrimSpace(at.Code)) > 2 &&
-		explain.SameCode(lines[at.Line-1], explain.FirstLine(at.Code))
-	if !same {
+	if err != nil || !explain.TellsFile(at) || !explain.SameLine(lines, at) {
 		return fmt.Sprintf("> %5d  %s\n(the file is not here as the trace has it)\n", at.Line, brief(explain.FirstLine(at.Code)))
 	}
 	var b strings.Builder

@@ -98,7 +98,7 @@ def broken(gm, example_inputs):
     for n in gm.graph.nodes:
         if n.op == "call_function" and n.target is torch.tanh:
             if how == "compile":
-                raise RuntimeError("planted: no code for tanh")
+                raise RuntimeError('planted: no code for tanh in """C:\\users"""')
             if how == "accuracy":
                 n.target = torch.sin
             if how == "crash":

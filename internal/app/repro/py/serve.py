@@ -228,7 +228,8 @@ def written(whole, request):
     folder = request["dir"]
     os.mkdir(folder)
     after = ast.parse(text).body[0].end_lineno
-    text = "\n".join(['"""' + "\n".join(request["doc"]), '"""', *text.splitlines()[after:]]) + "\n"
+    doc = "\n".join(request["doc"]).replace("\\", "/").replace('"', "'")  # an error's words must not end the docstring
+    text = "\n".join(['"""' + doc, '"""', *text.splitlines()[after:]]) + "\n"
     if not request.get("random"):
         torch.save([v.detach() for v in values], os.path.join(folder, "inputs.pt"))
         old = next(s for s in ast.parse(text).body if isinstance(s, ast.FunctionDef) and s.name == "load_args")
