@@ -69,7 +69,7 @@ type Variant struct {
 // By how much a candidate has to be faster, the least of many calls of each: for a kernel, and for the whole graph where
 // it stays.
 const (
-	kernelMargin = 0.96
+	kernelMargin = 0.98
 	graphMargin  = 0.97
 )
 

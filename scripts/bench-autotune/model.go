@@ -139,14 +139,21 @@ func measure(w workload, seconds float64) measured {
 		}
 		out.off = max(out.off, got.Sub(want).Abs().Max().Item()/max(1e-30, want.Abs().Max().Item()))
 	}
-	for end := time.Now().Add(time.Duration(seconds * 1e9)); time.Now().Before(end); {
-		for i, f := range calls {
-			for range 8 { // the first finds the caches of another mode
-				start := time.Now()
-				f(x)
-				out.least[i] = min(out.least[i], time.Since(start))
-			}
-		}
+	first := 0
+	for end := time.Now().Add(time.Duration(seconds * 1e9)); time.Now().Before(end); first++ {
+		out.round(calls, first%len(calls), x)
 	}
 	return out
+}
+
+// round times a few calls of each mode, from one of them on; the first call finds the caches of another.
+func (m *measured) round(calls []func(x *torch.Tensor) *torch.Tensor, from int, x *torch.Tensor) {
+	for n := range calls {
+		i := (from + n) % len(calls)
+		for range 8 {
+			start := time.Now()
+			calls[i](x)
+			m.least[i] = min(m.least[i], time.Since(start))
+		}
+	}
 }
