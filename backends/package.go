@@ -21,7 +21,6 @@ import (
 	"tcdbg/graph/exported"
 	"tcdbg/inductor"
 	"tcdbg/inductor/plan"
-	"tcdbg/inductor/tune"
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
 	"tcdbg/torch"
@@ -138,7 +137,7 @@ func (e *engine) compileLibrary(
 				written = append(written, library.Printable(stored[i]))
 			}
 		}
-		opt := inductor.Options{Params: paramInputs(part.Graph, part.Written, r.Changing), Tuned: tune.Choices{Templates: true}}
+		opt := inductor.Options{Params: paramInputs(part.Graph, part.Written, r.Changing)}
 		x, err := e.compiled(part.Graph, r, opt)
 		if err != nil {
 			return nil, err

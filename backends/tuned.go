@@ -140,9 +140,8 @@ func (t *tuning) variants(p *inductor.Program) []autotune.Variant {
 	if p.Unblocked {
 		add("layout", "blocks of channels", func(c *tune.Choices) { c.Layout = tune.LayoutBlocks })
 	}
-	convolved := func(k logs.Kernel) bool { return k.Extern && slices.Contains(k.Ops, "convolution") }
-	if slices.ContainsFunc(p.Provenance.Kernels, convolved) {
-		add("convolutions", "template", func(c *tune.Choices) { c.Templates = true })
+	if p.Reorders {
+		add("convolutions", "eager operator", func(c *tune.Choices) { c.Externs = true })
 	}
 	if t.descent {
 		add("fusion", "8 nodes at most", func(c *tune.Choices) { c.MaxFusion = 8 })

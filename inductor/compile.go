@@ -235,7 +235,7 @@ func (c *compiler) foldNorm() (int, error) {
 }
 
 func (c *compiler) lower() (int, error) {
-	p, err := lower.Lower(c.graph, lower.Options{Params: c.opt.Params, Training: c.opt.Training, Templates: c.opt.Tuned.Templates})
+	p, err := lower.Lower(c.graph, lower.Options{Params: c.opt.Params, Training: c.opt.Training, Externs: c.opt.Tuned.Externs})
 	if err != nil {
 		return 0, err
 	}
@@ -349,6 +349,7 @@ func (c *compiler) generate() (int, error) {
 	c.provenance()
 	out.Products = cpp.Products(c.opt.Machine, c.plan)
 	out.Unblocked = slices.ContainsFunc(c.regions, func(r *layout.Region) bool { return !r.Chosen })
+	out.Reorders = lower.Reorders(c.graph)
 	out.Blocked = slices.ContainsFunc(c.regions, func(r *layout.Region) bool { return r.Chosen })
 	return len(c.plan.Kernels), nil
 }

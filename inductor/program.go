@@ -40,9 +40,10 @@ type Program struct {
 	Graph   *graph.Graph
 	Fusions []logs.FusionStep
 
-	// What could be chosen otherwise: products, and whether images lie in blocks of channels or could.
-	Products           []tune.Product
-	Blocked, Unblocked bool
+	// What could be chosen otherwise: products, whether images lie in blocks of channels or could, and whether a
+	// convolution's result lies in another order than its template writes.
+	Products                     []tune.Product
+	Blocked, Unblocked, Reorders bool
 
 	heads []string // [] /* shard */ its prelude
 	entry string   // text of the entry function

@@ -36,7 +36,7 @@ func (c *compiler) logSchedule() {
 		Graph: g.Name, Code: g.Code(), Params: c.opt.Params, Hints: map[string]int64{},
 		Lanes: c.opt.Machine.Lanes, Cache: c.opt.Machine.Cache,
 		NoEpilogueFusion: c.unfused(), NoLayout: c.opt.NoLayout, NoPatterns: c.opt.NoPatterns, MaxFusion: c.maxFusion(),
-		Layout: c.images(), Templates: c.opt.Tuned.Templates,
+		Layout: c.images(), Externs: c.opt.Tuned.Externs,
 	}
 	if g.Env != nil { // one without dynamic sizes needs none
 		for _, x := range g.Env.Symbols {
@@ -86,7 +86,7 @@ func Replay(s logs.Schedule, decisions int) (groups []Group, steps []logs.Fusion
 	c, err := compile(g, Options{
 		Machine: cpp.Machine{Lanes: s.Lanes, Cache: s.Cache}, Cores: 1, Params: s.Params, Decisions: decisions,
 		NoEpilogueFusion: s.NoEpilogueFusion, NoLayout: s.NoLayout, NoPatterns: s.NoPatterns, MaxFusion: s.MaxFusion,
-		Tuned: tune.Choices{Layout: s.Layout, Templates: s.Templates},
+		Tuned: tune.Choices{Layout: s.Layout, Externs: s.Externs},
 	})
 	if err != nil {
 		return nil, nil, err

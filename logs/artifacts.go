@@ -208,8 +208,8 @@ type Schedule struct {
 	NoPatterns       bool `json:"no_pattern_matcher,omitempty"`
 	MaxFusion        int  `json:"max_fusion_size,omitempty"`
 	// What was chosen by timing; Layout also by force_layout_optimization.
-	Layout    string `json:"layout,omitempty"`
-	Templates bool   `json:"templates,omitempty"`
+	Layout  string `json:"layout,omitempty"`
+	Externs bool   `json:"externs,omitempty"`
 }
 
 func (Schedule) ArtifactName() (string, int) { return "tcdbg_schedule", 1 }

@@ -1,6 +1,9 @@
 package lower
 
 import (
+	"slices"
+
+	"tcdbg/graph"
 	"tcdbg/inductor/ir"
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
@@ -9,8 +12,8 @@ import (
 // This file lowers convolutions of one and two dimensions to products of the
 // weight with the gathered image: Out[n, g, oc, oh*ow] = W[g, oc, k] * X[n, g, k, oh*ow].
 
-// convolution lowers what has static sizes (the batch may be dynamic) and a
-// contiguous result (or, where that is chosen, any), and what can be written out; all else stays an eager call.
+// convolution lowers what has static sizes (the batch may be dynamic), and what can be written out; all else stays an
+// eager call. A result that lies in another order than the product's is ordered by a loop.
 func convolution(c *call) error {
 	x, w, bias := c.self(), c.namedTensor("weight"), c.namedTensor("bias")
 	s, ok := c.convShape(x, w)
@@ -104,7 +107,7 @@ func (c *call) convShape(x, w *tensor) (*convShape, bool) {
 		return nil, false
 	}
 	m := c.meta()
-	if !c.l.opt.Templates && !c.contiguousResult() {
+	if c.l.opt.Externs && !c.contiguousResult() {
 		return nil, false
 	}
 	step, ok1 := c.convInts("stride", dims)
@@ -147,9 +150,16 @@ func (c *call) convShape(x, w *tensor) (*convShape, bool) {
 }
 
 // contiguousResult reports whether the result lies as the template writes it.
-func (c *call) contiguousResult() bool {
-	m := c.meta()
-	return sym.AllSame(ops.ContiguousStrides(m.Shape), m.Stride)
+func (c *call) contiguousResult() bool { return contiguous(c.meta()) }
+
+func contiguous(m *ops.TensorMeta) bool { return sym.AllSame(ops.ContiguousStrides(m.Shape), m.Stride) }
+
+// Reorders reports whether a graph has convolutions whose results lie in another order than the contiguous one.
+func Reorders(g *graph.Graph) bool {
+	return slices.ContainsFunc(g.Nodes(), func(n *graph.Node) bool {
+		m, ok := n.Meta.(*ops.TensorMeta)
+		return ok && n.Op == ops.Convolution && !contiguous(m)
+	})
 }
 
 // flatten makes an image whose positions are independent and follow one another

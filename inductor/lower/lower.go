@@ -24,8 +24,8 @@ type Options struct {
 	Params []bool
 	// Training tells that parameters which want gradients change after every call.
 	Training bool
-	// Templates makes products of convolutions whose results lie in another order than PyTorch's contiguous one, too.
-	Templates bool
+	// Externs leaves convolutions whose results lie in another order than PyTorch's contiguous one to the eager operator.
+	Externs bool
 }
 
 // Lower turns g into loops. The error names the operator that it refuses:

@@ -14,9 +14,9 @@ const (
 // Choices are what was chosen for a graph. The zero value is what cost models say.
 type Choices struct {
 	Layout string `json:"layout,omitempty"`
-	// Templates has convolutions whose results lie in another order run as products, after which a loop
-	// orders them, instead of as calls of the eager operator.
-	Templates bool `json:"templates,omitempty"`
+	// Externs has convolutions whose results lie in another order run as calls of the eager operator, instead of as
+	// products after which a loop orders them.
+	Externs bool `json:"externs,omitempty"`
 	// Optimize has a graph of many kernels compiled as one of few is.
 	Optimize bool `json:"optimize,omitempty"`
 	// Unfused keeps what reads a product's result out of its kernel; MaxFusion bounds the nodes of a kernel, 0: the default.
