@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -31,7 +32,36 @@ func newBreaks() screen {
 			Asks: "Breaks by cost, worst first: why does each happen, and how do I fix it?",
 		},
 		leadLines: 2, detailed: true, view: view{folds: map[string]bool{noiseGroup: true}},
+		orders: []order{
+			{name: "causes first"},
+			{"most compile time first", breakOrder(func(a, b *breakRow) int { return cmp.Compare(b.g.Seconds, a.g.Seconds) })},
+			{"most often first", breakOrder(func(a, b *breakRow) int { return cmp.Compare(b.g.Times(), a.g.Times()) })},
+			{"by line", breakOrder(func(a, b *breakRow) int {
+				x, y := a.g.Lead.Pos, b.g.Lead.Pos
+				return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.Line, y.Line))
+			})},
+		},
 	}}
+}
+
+// breakOrder compares breaks; those inside the framework stay below their heading, at the end.
+func breakOrder(compare func(a, b *breakRow) int) func(a, b row) int {
+	part := func(r row) int {
+		b, ok := r.(*breakRow)
+		switch {
+		case !ok:
+			return 1
+		case b.fold != "":
+			return 2
+		}
+		return 0
+	}
+	return func(a, b row) int {
+		if x, y := part(a), part(b); x != y || x == 1 {
+			return cmp.Compare(x, y)
+		}
+		return compare(a.(*breakRow), b.(*breakRow))
+	}
 }
 
 func (*breaksScreen) empty(sc *scene) []string {
@@ -119,9 +149,9 @@ func (scr *breaksScreen) rows(in *input) []row {
 		}
 		shown[g] = true
 		if g.Lead.Noise {
-			noise = append(noise, &breakRow{g, 1, noiseGroup})
+			noise = append(noise, &breakRow{g, 1, noiseGroup, scr})
 		} else {
-			rows = append(rows, &breakRow{g, depth, ""})
+			rows = append(rows, &breakRow{g, depth, "", scr})
 		}
 		for _, c := range g.Causes {
 			add(c, depth+1)
@@ -147,6 +177,7 @@ type breakRow struct {
 	g     *explain.BreakGroup
 	depth int
 	fold  string
+	scr   *breaksScreen
 }
 
 func (r *breakRow) key() string    { return "break " + r.g.Key }
@@ -171,7 +202,11 @@ func (r *breakRow) draw(sc *scene, w int) theme.Line {
 		glyph, style = theme.GlyphSkipped, theme.Noise
 	}
 	indent := theme.Spaces(2 * r.depth)
-	if r.depth > 0 && !b.Noise {
+	switch {
+	case b.Noise:
+	case r.scr != nil && r.scr.order.compare != nil: // sorted: a break is no longer below its cause
+		indent = ""
+	case r.depth > 0:
 		indent = theme.Spaces(2*r.depth-2) + "└ "
 	}
 	tail := ""

@@ -115,6 +115,52 @@ func TestRanksAreSorted(t *testing.T) {
 	}
 }
 
+// Breaks are sorted; the cursor stays on its row, and the next open has the order again.
+func TestBreaksAreSorted(t *testing.T) {
+	feed := richFeed()
+	for _, g := range feed.report.Breaks {
+		if g.Key == "GB0059 Decoder.Forward" {
+			g.Seconds = 99
+		}
+	}
+	d := newDriver(t, feed, Options{}, 120, 40)
+	d.script("keys 3 j")
+	p := d.m.current()
+	keys := func() (out []string) {
+		for i := range p.shown {
+			out = append(out, p.at(i).key())
+		}
+		return out
+	}
+	row := p.selected().key()
+	orders := map[string]bool{}
+	for _, name := range []string{"most compile time first", "most often first", "by line"} {
+		d.script("keys o\nexpect order: " + name)
+		if got := p.selected().key(); got != row {
+			t.Errorf("%s: the cursor went from %q to %q", name, row, got)
+		}
+		orders[strings.Join(keys(), "\n")] = true
+	}
+	if len(orders) < 2 {
+		t.Errorf("every order shows the same rows: %q", keys())
+	}
+	last := 0
+	for i := range p.shown {
+		r, ok := p.at(i).(*breakRow)
+		if !ok || r.fold != "" {
+			break
+		}
+		if i > 0 && p.at(i-1).(*breakRow).g.Lead.Pos.File == r.g.Lead.Pos.File && r.g.Lead.Pos.Line < last {
+			t.Errorf("line %d is below line %d", r.g.Lead.Pos.Line, last)
+		}
+		last = r.g.Lead.Pos.Line
+	}
+	again := newDriver(t, richFeed(), Options{Left: Left(d.m)}, 120, 40)
+	if p := again.m.current(); p.order.name != "by line" || p.selected().key() != row {
+		t.Errorf("opened again: order %q, row %q", p.order.name, p.selected().key())
+	}
+}
+
 // Who is here for the first time is told where to begin.
 func TestHintOfTheFirstTime(t *testing.T) {
 	for _, w := range []int{60, 80} {

@@ -133,6 +133,7 @@ func rows() []Binding {
 		Bind(View, "table, drawing, operators, code, stages", "Graph", 2, "v").on(Graph),
 		Bind(View, "source, Triton, operators, wrapper", "Kernels", 2, "v").on(Kernels),
 		Bind(Order, "sort: execution order, slowest, most bytes, by name", "Kernels", 4, "o").on(Kernels),
+		Bind(Order, "sort: causes first, most compile time, most often, by line", "Breaks", 0, "o").on(Breaks),
 		Bind(Order, "sort: largest group, slowest, by rank, by what parted them", "Ranks", 2, "o").on(Ranks),
 		Bind(Lower, "PyTorch's graph through our own Inductor, and back", "Graph, Fusion and Kernels", 3, "I").on(Graph, Fusion, Kernels),
 		Bind(PrevItem, "previous graph or kernel", "Graph and Kernels", 0, "[").on(Graph, Kernels),
