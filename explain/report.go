@@ -80,20 +80,22 @@ type Report struct {
 	Lowered    *Lowered // how a lowered graph's kernels differ from PyTorch's; nil: it is no such trace
 	Failures   []*Failure
 	Phases     []*Phase // compile-time flame chart, by start
-	Unclosed   []Phase  // of a trace that is over: phases whose end was not recorded, by start
-	Instants   []Instant
-	Caches     []CacheEvent
-	Symbols    []*Symbol
-	Ranks      []*Rank
-	RankGroups []*RankGroup   // the ranks by what they did alike, the largest group first
-	Stragglers []Straggler    // ranks whose compiles took far longer than the usual rank's
-	Schedules  []RankSchedule // what the ranks of one job must do in one order
-	Divergence []string       // where each rank first does otherwise than the usual one
-	Advice     []Advice       // what to do first, costliest first
-	Side       []SideNote     // perf hints, CUDA graph skips and other remarks
-	PhaseSums  []PhaseSum     // compile time by phase, costliest first
-	Stats      logs.Stats     // what was wrong with the sources
-	Sources    []logs.Source
+	// PhasesLeftOut counts phases that are in PhaseSums alone, because there are too many.
+	PhasesLeftOut int64
+	Unclosed      []Phase // of a trace that is over: phases whose end was not recorded, by start
+	Instants      []Instant
+	Caches        []CacheEvent
+	Symbols       []*Symbol
+	Ranks         []*Rank
+	RankGroups    []*RankGroup   // the ranks by what they did alike, the largest group first
+	Stragglers    []Straggler    // ranks whose compiles took far longer than the usual rank's
+	Schedules     []RankSchedule // what the ranks of one job must do in one order
+	Divergence    []string       // where each rank first does otherwise than the usual one
+	Advice        []Advice       // what to do first, costliest first
+	Side          []SideNote     // perf hints, CUDA graph skips and other remarks
+	PhaseSums     []PhaseSum     // compile time by phase, costliest first
+	Stats         logs.Stats     // what was wrong with the sources
+	Sources       []logs.Source
 	// UnlistedGuards counts the conditions on sizes that are in no compile's
 	// ShapeGuards, because there are too many.
 	UnlistedGuards int64

@@ -71,6 +71,14 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %s", n, plural(what))
 }
 
+// Are is Count with the verb: 1 phase is, 2 phases are.
+func Are(n int, what string) string {
+	if n == 1 {
+		return Count(n, what) + " is"
+	}
+	return Count(n, what) + " are"
+}
+
 // plural is a noun of many: entries, patches, processes, graphs.
 func plural(noun string) string {
 	if stem, ok := strings.CutSuffix(noun, "try"); ok {

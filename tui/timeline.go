@@ -102,11 +102,12 @@ const briefSpan = int64(time.Millisecond)
 
 func (scr *timelineScreen) rows(in *input) []row {
 	r := in.report
-	ix := timeline.Of(r, *scr.wish.Load(), scr.traces.Of(r))
+	wish, traces := *scr.wish.Load(), scr.traces.Of(r)
+	ix := timeline.Of(r, wish, traces)
 	if len(ix.Events) == 0 {
 		return nil
 	}
-	about := &timelineHead{ix: ix, scr: scr, report: r, phases: timeline.Phases(r)}
+	about := &timelineHead{ix: ix, scr: scr, report: r, phases: timeline.Phases(r), missing: timeline.Missing(r, wish, traces)}
 	about.brief, about.briefOwn = ix.Brief(briefSpan)
 	rows := about.sums()
 	if len(rows) == 0 {
@@ -134,7 +135,11 @@ type timelineHead struct {
 	base     int // row of the first event
 	brief    int // events under a millisecond
 	briefOwn int64
+	missing  string // what the chart does not show, "" for nothing
 }
+
+// missingLines is how many lines below the chart say what it does not show.
+func (h *timelineHead) missingLines() int { return min(1, len(h.missing)) }
 
 // head is that of the rows that are there, nil for none.
 func (scr *timelineScreen) head() *timelineHead {
@@ -317,7 +322,7 @@ func (scr *timelineScreen) leadHeight(*scene) int {
 	if h == nil {
 		return 0
 	}
-	return h.ix.Lines() + 3
+	return h.ix.Lines() + 3 + h.missingLines()
 }
 
 // lead is the totals, the chart, and what is selected.
@@ -327,10 +332,18 @@ func (scr *timelineScreen) lead(sc *scene, w int) []theme.Line {
 		return nil
 	}
 	out := []theme.Line{scr.totals(sc, h)}
-	rest := scr.arrange(sc).Lead.H - 1
-	if rest < 2 {
-		return out
+	rest := scr.arrange(sc).Lead.H - 1 - h.missingLines()
+	if rest >= 2 {
+		out = scr.drawn(sc, h, out, w, rest)
 	}
+	if h.missing != "" && rest >= 0 {
+		out = append(out, theme.Line{{Text: " "}, theme.T(theme.Yellow, h.missing)})
+	}
+	return out
+}
+
+// drawn adds the chart and what is selected to out, in rest lines.
+func (scr *timelineScreen) drawn(sc *scene, h *timelineHead, out []theme.Line, w, rest int) []theme.Line {
 	c := scr.chart(sc, h)
 	lines := min(rest-1, c.Lines())
 	if rest > 4 {
@@ -578,7 +591,7 @@ func (scr *timelineScreen) point(sc *scene, e tea.MouseMsg, f layout.Frame) bool
 		scr.drag.x = e.X
 	case e.Button == tea.MouseButtonLeft && e.Action == tea.MouseActionPress:
 		scr.drag.on, scr.drag.x, scr.drag.y = true, e.X, e.Y
-		lines := max(1, min(f.Lead.H-2, c.Lines()))
+		lines := max(1, min(f.Lead.H-2-h.missingLines(), c.Lines()))
 		c.View.Line(c.LineOf(), c.Lines(), lines)
 		if i := c.EventAt(e.X-1, e.Y-f.Lead.Y-1, w); i >= 0 && e.Y-f.Lead.Y-1 < lines {
 			scr.inside = false

@@ -166,6 +166,32 @@ func TestTimelineOfAChromeTrace(t *testing.T) {
 	}
 }
 
+// What the chart does not show is said: events of a trace that are no spans, phases that were not kept.
+func TestTimelineSaysWhatIsMissing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "kinds.json")
+	text := `[{"name":"request","ph":"X","pid":7,"tid":1,"ts":1000,"dur":9000}`
+	for _, ph := range strings.Split("C C s t f b n e S T p F N", " ") {
+		text += `,{"ph":"` + ph + `","name":"n","id":1,"pid":7,"tid":1,"ts":3000}`
+	}
+	if err := os.WriteFile(path, []byte(text+"]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := &explain.Report{Traces: []explain.ChromeTrace{{Rank: -1, File: path}}}
+	d := newDriver(t, &fakeFeed{report: r, run: Run{Title: "kinds.json"}}, Options{}, 80, 24)
+	d.script(`
+		screen Timeline
+		expect not drawn: 2 counters, 3 flow events, 7 async events, 1 other event
+	`)
+	f := gapFeed()
+	f.report.PhasesLeftOut = 1204
+	d = newDriver(t, f, Options{}, 80, 24)
+	d.script(`
+		keys 9
+		screen Timeline
+		expect 1204 phases are not kept
+	`)
+}
+
 // BenchmarkTimelineKeys is a key and the frame, with a million phases.
 func BenchmarkTimelineKeys(b *testing.B) {
 	f := gapFeed()

@@ -138,6 +138,7 @@ func (f *Fold) sumPhase(name string, dur, self float64) {
 
 func (f *Fold) keepPhase(p explain.Phase) {
 	if n := len(f.phases); n >= maxPhases && p.Dur < 10*time.Millisecond || n >= 2*maxPhases {
+		f.phasesLeftOut++
 		return
 	}
 	f.phases = append(f.phases, p)

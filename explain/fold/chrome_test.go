@@ -1,6 +1,13 @@
 package fold
 
-import "testing"
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"tcdbg/explain"
+	"tcdbg/explain/render"
+)
 
 // TestUnclosedAndInstants: a trace that was cut off keeps its phases without an end apart from
 // those that ended, and events without a length.
@@ -19,5 +26,23 @@ func TestUnclosedAndInstants(t *testing.T) {
 	}
 	if len(r.Instants) != 1 || r.Instants[0].Name != "autograd_cache_miss" || r.Instants[0].ID.Frame != 0 {
 		t.Errorf("instants: %+v", r.Instants)
+	}
+}
+
+// Phases beyond the bound are counted, and the report says so.
+func TestPhasesBeyondTheBoundAreCounted(t *testing.T) {
+	f := New(nil)
+	f.sumPhase("brief", 1000, 1000)
+	for range maxPhases + 7 {
+		f.keepPhase(explain.Phase{Name: "brief", Start: time.Unix(1, 0), Dur: time.Millisecond})
+	}
+	f.keepPhase(explain.Phase{Name: "long", Start: time.Unix(1, 0), Dur: time.Second}) // has room kept for it
+	r := f.Snapshot()
+	if len(r.Phases) != maxPhases+1 || r.PhasesLeftOut != 7 {
+		t.Errorf("%d phases, %d left out", len(r.Phases), r.PhasesLeftOut)
+	}
+	var text strings.Builder
+	if err := render.WriteText(&text, r); err != nil || !strings.Contains(text.String(), "7 phases are not kept one by one") {
+		t.Error(err, text.String())
 	}
 }

@@ -63,21 +63,23 @@ type Fold struct {
 	symIndex  map[symbolKey]*explain.Symbol
 	side      []explain.SideNote
 	phases    []explain.Phase
-	instants  []explain.Instant
-	sums      map[string]*explain.PhaseSum
-	sumOrder  []string
-	fusing    map[explain.ID]*explain.Fusion // open text fusion logs
-	kernels   map[kernelKey]*explain.Kernel
-	parsed    *fx.Graph // the newest captured graph, whose kernels mostly come next
-	parsedOf  *explain.Graph
-	strings   map[string]string
-	backward  float64 // seconds of backward compiles that ran on their own
-	textual   bool    // records of converted text were seen
-	traced    map[int]bool
-	source    *explain.Source
-	snap      *explain.Report
-	dirty     bool
-	interning int // bytes of strings
+	// phasesLeftOut counts phases beyond maxPhases, which are only summed.
+	phasesLeftOut int64
+	instants      []explain.Instant
+	sums          map[string]*explain.PhaseSum
+	sumOrder      []string
+	fusing        map[explain.ID]*explain.Fusion // open text fusion logs
+	kernels       map[kernelKey]*explain.Kernel
+	parsed        *fx.Graph // the newest captured graph, whose kernels mostly come next
+	parsedOf      *explain.Graph
+	strings       map[string]string
+	backward      float64 // seconds of backward compiles that ran on their own
+	textual       bool    // records of converted text were seen
+	traced        map[int]bool
+	source        *explain.Source
+	snap          *explain.Report
+	dirty         bool
+	interning     int // bytes of strings
 	// synthetic numbers the functions of text logs without ids.
 	synthetic map[string]int
 	pasted    int   // graphs without ids

@@ -306,6 +306,7 @@ func copyPhases(f *Fold, r *explain.Report) {
 	} else {
 		r.Unclosed = open
 	}
+	r.PhasesLeftOut = f.phasesLeftOut
 	r.Instants = slices.Clone(f.instants)
 	sort.SliceStable(phases, func(i, j int) bool {
 		if !phases[i].Start.Equal(phases[j].Start) {

@@ -263,6 +263,9 @@ func (t *TextWriter) time(r *explain.Report) {
 		total = explain.Duration(r.Totals.CompileSeconds)
 	}
 	t.section("COMPILE TIME: " + total)
+	if n := r.PhasesLeftOut; n > 0 {
+		t.line("  %s not kept one by one; these sums have them", explain.Are(int(n), "phase"))
+	}
 	t.line("  %-44s %7s %10s %10s", "phase", "times", "total s", "self s")
 	for i, p := range r.PhaseSums {
 		if i == t.most(Rows) {

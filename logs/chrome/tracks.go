@@ -19,8 +19,10 @@ type Tracks struct {
 	Cats   []string
 	Tracks []string // processes with their threads, by first event
 	Spans  []Span
-	// Other are events that are no spans: counters, flows, what is not closed or cannot be read.
+	// Other are all events that are no spans: those below, what is not closed or cannot be read.
 	Other int64
+	// Counters, Flows and Asyncs are those of Other that are of these kinds.
+	Counters, Flows, Asyncs int64
 }
 
 // Span is one event with a duration, or an instant, which has none.
@@ -90,9 +92,22 @@ func (t *tracks) event(text []byte) error {
 	case "X", "B", "E", "i", "I":
 		return t.span(&e)
 	default:
-		t.out.Other++
+		t.other(e.Ph)
 	}
 	return nil
+}
+
+// other counts an event that is no span by its kind.
+func (t *tracks) other(ph string) {
+	t.out.Other++
+	switch ph {
+	case "C":
+		t.out.Counters++
+	case "s", "t", "f":
+		t.out.Flows++
+	case "b", "n", "e", "S", "T", "p", "F":
+		t.out.Asyncs++
+	}
 }
 
 // call notes what a process or a thread is called.

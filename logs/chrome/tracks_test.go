@@ -34,6 +34,18 @@ func TestTracks(t *testing.T) {
 	}
 }
 
+// What is not drawn is counted by kind, each event once.
+func TestTracksCountsKinds(t *testing.T) {
+	var events []string
+	for _, ph := range strings.Split("C C s t f b n e S T p F N P", " ") {
+		events = append(events, `{"ph":"`+ph+`","name":"n","id":1,"pid":1,"tid":1,"ts":3}`)
+	}
+	got, err := ReadTracks(strings.NewReader("[" + strings.Join(events, ",") + "]"))
+	if err != nil || got.Counters != 2 || got.Flows != 3 || got.Asyncs != 7 || got.Other != 14 || len(got.Spans) != 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 // A list alone may lack its end, as Chrome's format allows; an object may not.
 func TestTracksCutOff(t *testing.T) {
 	got, err := ReadTracks(strings.NewReader(`[{"ph":"X","name":"a","pid":1,"tid":2,"ts":1,"dur":2},{"ph":"X","na`))
