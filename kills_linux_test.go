@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -232,6 +233,9 @@ type way struct {
 func (v *victim) ways() []way {
 	var all []way
 	for _, how := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGHUP} {
+		if signal.Ignored(how) { // this runs under nohup, which programs heed
+			continue
+		}
 		all = append(all, way{"viewer", how})
 		if v.engine != "" {
 			all = append(all, way{"engine", how})
