@@ -14,6 +14,7 @@ import (
 
 	"tcdbg/internal/test"
 	"tcdbg/logs"
+	"tcdbg/tracer/host"
 )
 
 // This file compares control flow with PyTorch's answers (testdata/flow/make.py): values
@@ -298,25 +299,41 @@ func TestFlowTimes(t *testing.T) {
 		if way.backend != "inductor" {
 			continue
 		}
-		set := NewSet(way.cfg)
-		start := time.Now()
-		if out, code, stderr := runText(prog, set, way.backend); code != 0 {
-			t.Fatalf("%s: exit %d\n%s%s", way.name, code, out, stderr)
-		}
-		wall, all, steps, kernels := int64(time.Since(start)), int64(0), 0, int64(0)
-		for _, k := range set.KernelTimes(true) {
-			all += k.Nanos
-			if strings.HasPrefix(k.Kernel, "extern_cond") || strings.HasPrefix(k.Kernel, "extern_while_loop") {
-				steps++
-				if k.Calls != 5 || k.Timed != 4 || k.Nanos <= 0 {
-					t.Errorf("%s: %+v, want 5 calls, of which 4 are timed", way.name, k)
-				}
-				continue
+		// Other work on the machine may stop a call between two kernels: a fault shows in every run, this in some.
+		apart := false
+		for try := 0; try < 5 && !apart; try++ {
+			own, kernels := flowTimesOf(t, prog, way)
+			if apart = own <= kernels; !apart {
+				t.Logf("%s: steps take %d ns by themselves, kernels %d", way.name, own, kernels)
 			}
-			kernels += k.Nanos
 		}
-		if own := all - kernels; steps != 3 || own > kernels || all > wall {
-			t.Errorf("%s: %d steps take %d ns by themselves, kernels %d, and the program %d", way.name, steps, own, kernels, wall)
+		if !apart {
+			t.Errorf("%s: the steps take longer by themselves than their kernels, in every run", way.name)
 		}
 	}
+}
+
+// flowTimesOf runs the program and returns what its steps of control flow took by themselves, and what kernels took.
+func flowTimesOf(t *testing.T, prog *host.Program, way differential) (own, kernels int64) {
+	set := NewSet(way.cfg)
+	start := time.Now()
+	if out, code, stderr := runText(prog, set, way.backend); code != 0 {
+		t.Fatalf("%s: exit %d\n%s%s", way.name, code, out, stderr)
+	}
+	wall, steps := int64(time.Since(start)), 0
+	for _, k := range set.KernelTimes(true) {
+		if !strings.HasPrefix(k.Kernel, "extern_cond") && !strings.HasPrefix(k.Kernel, "extern_while_loop") {
+			kernels += k.Nanos
+			continue
+		}
+		steps++
+		own += k.Nanos
+		if k.Calls != 5 || k.Timed != 4 || k.Nanos <= 0 {
+			t.Errorf("%s: %+v, want 5 calls, of which 4 are timed", way.name, k)
+		}
+	}
+	if steps != 3 || own+kernels > wall {
+		t.Errorf("%s: %d steps take %d ns by themselves, kernels %d, and the program %d", way.name, steps, own, kernels, wall)
+	}
+	return own, kernels
 }
