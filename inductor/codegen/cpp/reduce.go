@@ -3,6 +3,7 @@ package cpp
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"tcdbg/inductor/ir"
@@ -180,6 +181,27 @@ var foldSteps = map[string]string{
 	"max": "s = x < s || s != s ? s : x;", "min": "s = s < x || s != s ? s : x;",
 }
 
+// halved are the reductions that fold a vector of floating-point numbers by taking its upper half to its
+// lower one, again and again: of a row of a hundred numbers one lane after the other takes longer than
+// the rest of the row.
+var halved = map[string]string{"sum": "a += o;", "max": "a = max_f$(a, o);", "min": "a = min_f$(a, o);"}
+
+// halves writes the steps of a reduction that goes by halves.
+func halves(step, t string, lanes int) string {
+	index := map[string]string{"f": "i", "d": "l"}[t]
+	var gcc, clang strings.Builder
+	for h := lanes / 2; h > 0; h /= 2 {
+		from := make([]string, lanes)
+		for q := range from {
+			from[q] = strconv.Itoa((q + h) % lanes)
+		}
+		list := strings.Join(from, ", ")
+		fmt.Fprintf(&gcc, " { const %s$ o = __builtin_shuffle(a, (%s$){%s}); %s }", t, index, list, step)
+		fmt.Fprintf(&clang, " { const %s$ o = __builtin_shufflevector(a, a, %s); %s }", t, list, step)
+	}
+	return "\n#if defined(__clang__)\n " + clang.String() + "\n#else\n " + gcc.String() + "\n#endif\n "
+}
+
 // foldHelper folds the lanes of a vector into a scalar; sums go pairwise.
 func foldHelper(name string, lanes int) (helper, bool) {
 	parts := strings.Split(name, "_")
@@ -189,12 +211,20 @@ func foldHelper(name string, lanes int) (helper, bool) {
 	op, t := parts[1], parts[2]
 	var sb strings.Builder
 	fmt.Fprintf(&sb, "%[1]s1 %[2]s$(%[1]s$ a, %[1]s1 s) {", t, name)
-	if op == "sum" {
+	switch step := halved[op]; {
+	case step != "" && (t == "f" || t == "d" && op == "sum"):
+		fmt.Fprintf(&sb, "%sconst %s1 x = a[0]; %s return s; }", halves(step, t, lanes), t, foldSteps[op])
+		var needs []string
+		if op != "sum" {
+			needs = []string{op + "_f"}
+		}
+		return helper{needs: needs, text: sb.String(), apart: true}, true
+	case op == "sum":
 		for h := lanes / 2; h > 0; h /= 2 {
 			fmt.Fprintf(&sb, " for (int q = 0; q < %d; q++) a[q] += a[q + %d];", h, h)
 		}
 		sb.WriteString(" return s + a[0]; }")
-	} else {
+	default:
 		fmt.Fprintf(&sb, " for (int q = 0; q < $; q++) { const %s1 x = a[q]; %s } return s; }", t, foldSteps[op])
 	}
 	return helper{text: sb.String(), apart: true}, true

@@ -48,7 +48,10 @@ const (
 	// littleWork is what takes a few microseconds.
 	littleWork = 1 << 17
 	// coldShare is one over the share of a call that may go by in functions with more than that.
-	coldShare = 64
+	coldShare = 128
+	// productsPerOp is how many multiply-adds of a product take as long as a simple operation on
+	// elements, which come from a cache or memory.
+	productsPerOp = 4
 )
 
 // apart parts functions into those that a call of the program spends its time in and others,
@@ -57,7 +60,7 @@ func apart(functions []function, codes []*Code) (hot, cold []function) {
 	total := int64(0)
 	for _, c := range codes {
 		if c != nil {
-			total += c.work.own + c.work.product
+			total += c.work.own + c.work.product/productsPerOp
 		}
 	}
 	byWork := slices.Clone(functions)
