@@ -112,6 +112,14 @@ func (p *Plan) PlanArena() {
 			it.Node.Reads(func(b *ir.Buffer, _ *ir.Index) { touch(b, i) })
 		}
 	}
+	for _, l := range lives {
+		if a := p.AttentionAt(l.From); a != nil {
+			l.From = a.First
+		}
+		if a := p.AttentionAt(l.To); a != nil {
+			l.To = a.First + 2
+		}
+	}
 	for _, b := range order {
 		if p.NoReuse {
 			lives[b].From, lives[b].To = 0, len(p.Groups)-1

@@ -114,6 +114,18 @@ func (p *Plan) CheckArena() error {
 	return nil
 }
 
+// CheckAttention wants kernels that run together to be in one attention each.
+func (p *Plan) CheckAttention() error {
+	next := 0
+	for _, a := range p.Attentions {
+		if a.First < next || a.First+2 >= len(p.Groups) {
+			return fmt.Errorf("plan: the attention of %s overlaps another", p.Names[a.First])
+		}
+		next = a.First + 3
+	}
+	return nil
+}
+
 // CheckPacks wants only operands packed that change with parameters alone, once each
 // template, into memory that the prologue writes.
 func (p *Plan) CheckPacks() error {

@@ -57,6 +57,8 @@ func sameLayout(o *ir.Output, in *ir.Buffer) bool {
 // touched are the groups, in their order, that read or write a buffer.
 type touched struct{ reads, writes []int }
 
+func (t *touched) writtenBy(group int) bool { return t != nil && slices.Contains(t.writes, group) }
+
 func (p *Plan) touches() map[*ir.Buffer]*touched {
 	out := map[*ir.Buffer]*touched{}
 	of := func(b *ir.Buffer) *touched {

@@ -23,8 +23,10 @@ type Plan struct {
 	Kernels []*sched.Kernel // [] /* group */; nil for extern ones
 	Names   []string        // [] /* group */
 	Packs   []*Packing      // in the order of their kernels
-	NoReuse bool            // no two buffers of the arena share a place
-	Check   *ir.Buffer      // set by kernels whose data is not as it must be; may be nil
+	// Attentions are kernels that run together, in their order.
+	Attentions []*Attention
+	NoReuse    bool       // no two buffers of the arena share a place
+	Check      *ir.Buffer // set by kernels whose data is not as it must be; may be nil
 
 	replaces map[int]int
 	slots    map[*ir.Buffer]int

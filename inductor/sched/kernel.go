@@ -45,6 +45,8 @@ type Kernel struct {
 	Pointwise bool
 	// Sequential kernels walk their inner loops one element at a time.
 	Sequential bool
+	// Cached are buffers that pass between kernels that run together, see plan.Attention: they stay in a cache.
+	Cached []*ir.Buffer
 	// Before makes the image of a template, which is its one buffer in memory; nil for none.
 	Before *Kernel
 }
@@ -395,7 +397,7 @@ func (k *Kernel) Traffic() int64 {
 	n := int64(0)
 	seen := map[*ir.Buffer]bool{}
 	for _, a := range k.Group.accesses() {
-		if !seen[a.buf] && k.Place[a.buf] == Memory {
+		if !seen[a.buf] && k.Place[a.buf] == Memory && !slices.Contains(k.Cached, a.buf) {
 			seen[a.buf] = true
 			n += a.buf.Bytes()
 		}

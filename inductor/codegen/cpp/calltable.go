@@ -17,7 +17,7 @@ type callTable struct {
 
 // fixed reports whether the call is the same in every call of the program.
 func (c *Code) fixed() bool {
-	return !c.Pack && !strings.Contains(c.Units+c.Grain+c.Gemm+c.operands[0].off+c.operands[1].off, "S[")
+	return !c.Pack && c.attention == nil && !strings.Contains(c.Units+c.Grain+c.Gemm+c.operands[0].off+c.operands[1].off, "S[")
 }
 
 // add appends the call of a kernel.

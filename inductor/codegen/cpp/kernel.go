@@ -51,6 +51,8 @@ type Code struct {
 	Gemm   string // initialiser of tc_gemm_args, with marks; empty for loops
 	Pack   bool   // Text is the statement that packs a weight
 
+	attention *attention // that the kernel begins; nil for none
+
 	operands [2]location // of a product
 	shape    shape
 	given    []int64 // what a shared function is told of this kernel, in its table S

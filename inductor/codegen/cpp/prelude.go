@@ -84,9 +84,18 @@ typedef struct {
   i64 type, made;
 } tc_gemm_args;
 typedef struct {
+  const tc_gemm_args *product[2];
+  tc_kernel rows;
+  void *const *B[3];
+  const i64 *S[3];
+  const char *name[3];
+  i64 pointers[3], scores[2], weights, columns, units, grain;
+} tc_attention;
+typedef struct {
   void (*parfor)(tc_kernel f, void *const *B, const i64 *S, i64 units, i64 grain, const char *name);
   void (*gemm)(const tc_gemm_args *g, void *const *B, const i64 *S, const char *name);
   void (*pack)(const tc_gemm_args *g, float *out, const char *name);
+  void (*attend)(const tc_attention *a);
 } tc_runtime;
 `
 

@@ -79,7 +79,12 @@ func Entry(name string, segments []Segment) string {
 			if n := len(t.rows); n > from {
 				fmt.Fprintf(&body, "    tc_calls(tc_rows + %d, tc_rows + %d, B, S, R);\n", from, n)
 			}
-			if k < len(s.Kernels) {
+			switch {
+			case k == len(s.Kernels):
+			case s.Kernels[k].attention != nil:
+				body.WriteString("    " + attentionCall(s.Kernels[k:k+3]) + "\n")
+				k += 2
+			default:
 				body.WriteString("    " + s.Kernels[k].call() + "\n")
 			}
 		}
@@ -107,13 +112,6 @@ func (c *Code) call() string {
 	if c.Pack {
 		return c.Text
 	}
-	table := make([]string, len(c.Slots))
-	for i, s := range c.Slots {
-		table[i] = fmt.Sprintf("B[%d]", s)
-	}
-	if len(table) == 0 {
-		table = []string{"0"}
-	}
 	sizes, own := "S", ""
 	if len(c.given) > 0 {
 		sizes, own = "K", fmt.Sprintf("static const i64 K[] = {%s}; ", joined(c.given))
@@ -123,7 +121,19 @@ func (c *Code) call() string {
 		run = fmt.Sprintf("const tc_gemm_args g = %s; R->gemm(&g, L, %s, \"%s\");",
 			c.product(c.operands[0].text(), c.operands[1].text()), sizes, c.Name)
 	}
-	return fmt.Sprintf("{ void *const L[] = {%s}; %s%s }", strings.Join(table, ", "), own, run)
+	return fmt.Sprintf("{ void *const L[] = {%s}; %s%s }", c.pointers(), own, run)
+}
+
+// pointers are the elements of the kernel's own table.
+func (c *Code) pointers() string {
+	if len(c.Slots) == 0 {
+		return "0"
+	}
+	table := make([]string, len(c.Slots))
+	for i, s := range c.Slots {
+		table[i] = fmt.Sprintf("B[%d]", s)
+	}
+	return strings.Join(table, ", ")
 }
 
 // product is the description of the kernel's product with these operands.

@@ -107,7 +107,7 @@ func (m *module) Kernel(i int) (*codegen.Code, error) {
 // the caches.
 func (m *module) streams(step int) func(b *ir.Buffer) bool {
 	return func(b *ir.Buffer) bool {
-		if m.plan.Kernels[step].Rereads(b) {
+		if k := m.plan.Kernels[step]; k.Rereads(b) || slices.Contains(k.Cached, b) {
 			return false
 		}
 		return m.plan.UntilRead(b, step) > m.Cache && m.plan.SinceRead(b, step) > m.Cache
@@ -211,6 +211,9 @@ func (m *module) segments() []Segment {
 func (m *module) segment(groups []int) Segment {
 	var s Segment
 	for _, i := range groups {
+		if a := m.plan.AttentionAt(i); a != nil && a.First == i {
+			m.codes[i].attention = m.attention(a)
+		}
 		s.Kernels = append(s.Kernels, m.codes[i])
 	}
 	return s
@@ -287,7 +290,13 @@ func (m *module) callText() string {
 			}
 			continue
 		}
-		for _, k := range st.Kernels {
+		for i, k := range st.Kernels {
+			if a := m.plan.AttentionAt(st.Groups[i]); a != nil && a.First == st.Groups[i] && m.codes[a.First].attention != nil {
+				fmt.Fprintf(
+					&sb, "// the next three take some rows at a time: of %s and %s no more than those are ever there\n",
+					a.Scores.Name, a.Weights.Name,
+				)
+			}
 			fmt.Fprintf(&sb, "// run  %s\n", k.Name)
 		}
 	}

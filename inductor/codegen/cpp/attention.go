@@ -1,0 +1,82 @@
+package cpp
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tcdbg/inductor/ir"
+	"tcdbg/inductor/plan"
+)
+
+// This file has the entry function run the three kernels of an attention in one call of the
+// runtime, which takes some rows through all of them.
+
+// attention is where the kernels' own tables have what passes between them.
+type attention struct {
+	scores  [2]int // of the first product and of the second kernel
+	weights int    // of the second kernel
+	columns int64
+}
+
+// What the runtime has room for: pointers in each of the three tables, numbers of a packed right operand.
+const (
+	mostPointers = 16
+	mostRight    = 1 << 18
+)
+
+// attention finds the places; nil where the runtime cannot run the kernels together.
+func (m *module) attention(a *plan.Attention) *attention {
+	codes := m.codes[a.First : a.First+3]
+	for _, c := range codes {
+		if len(c.Slots) > mostPointers {
+			return nil
+		}
+	}
+	if !m.fits(m.plan.Groups[a.First].TemplateNode()) || !m.fits(m.plan.Groups[a.First+2].TemplateNode()) {
+		return nil
+	}
+	at := func(c *Code, b *ir.Buffer) int { return slices.Index(c.Slots, m.plan.Slot(b)) }
+	out := &attention{
+		scores: [2]int{at(codes[0], a.Scores), at(codes[1], a.Scores)}, weights: at(codes[1], a.Weights), columns: a.Columns,
+	}
+	if out.scores[0] < 0 || out.scores[1] < 0 || out.weights < 0 {
+		panic("cpp: " + codes[0].Name + " begins an attention whose kernels do not name its buffers")
+	}
+	return out
+}
+
+// fits reports whether a thread has room for the packed right operand of a product.
+func (m *module) fits(n *ir.Node) bool {
+	columns, _ := n.Outer[len(n.Outer)-1].IsConst()
+	k, _ := n.MM.K.IsConst()
+	width := int64(2 * m.Lanes)
+	return (columns+width-1)/width*width*k <= mostRight
+}
+
+// attentionCall is the statement that runs three kernels together.
+func attentionCall(codes []*Code) string {
+	var sb strings.Builder
+	var tables, sizes, names, pointers []string
+	for i, c := range codes {
+		fmt.Fprintf(&sb, "void *const L%d[] = {%s}; ", i, c.pointers())
+		size := "S"
+		if len(c.given) > 0 {
+			size = fmt.Sprintf("K%d", i)
+			fmt.Fprintf(&sb, "static const i64 %s[] = {%s}; ", size, joined(c.given))
+		}
+		if c.Gemm != "" {
+			fmt.Fprintf(&sb, "const tc_gemm_args g%d = %s; ", i, c.product(c.operands[0].text(), c.operands[1].text()))
+		}
+		tables, sizes = append(tables, fmt.Sprintf("L%d", i)), append(sizes, size)
+		names, pointers = append(names, fmt.Sprintf("%q", c.Name)), append(pointers, fmt.Sprint(len(c.Slots)))
+	}
+	list := func(xs []string) string { return "{" + strings.Join(xs, ", ") + "}" }
+	a, rows := codes[0].attention, codes[1]
+	fmt.Fprintf(
+		&sb, "const tc_attention a = {{&g0, &g2}, %s, %s, %s, %s, %s, {%d, %d}, %d, %d, %s, %s}; R->attend(&a);",
+		rows.Symbol, list(tables), list(sizes), list(names), list(pointers), a.scores[0], a.scores[1], a.weights, a.columns,
+		rows.Units, rows.Grain,
+	)
+	return "{ " + sb.String() + " }"
+}
