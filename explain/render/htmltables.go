@@ -9,7 +9,7 @@ import (
 	"tcdbg/explain"
 )
 
-// This file writes the sections of the HTML report that are tables: fusion, compile time, dynamic sizes, caches, ranks,
+// This file writes the sections of the HTML report that are tables: fusion, compile time, dynamic sizes, caches,
 // remarks; and what was compared with eager execution.
 
 func (h *htmlWriter) numerics(r *explain.Report) {
@@ -157,29 +157,6 @@ func (h *htmlWriter) caches(r *explain.Report) {
 	t.each(len(r.Caches), "look-up", func(i int) {
 		c := &r.Caches[i]
 		t.row(idText(c.ID), c.Cache, c.Hit, c.Reason, c.Key)
-	})
-	t.end()
-	h.end()
-}
-
-func (h *htmlWriter) ranks(r *explain.Report) {
-	if len(r.Ranks) == 0 {
-		return
-	}
-	h.section("ranks", fmt.Sprintf("Ranks (%d)", len(r.Ranks)), true)
-	if len(r.Divergence) > 0 {
-		h.raw("<ul>")
-		h.each(len(r.Divergence), "difference", func(i int) { h.tag("li", "row", "first difference: "+r.Divergence[i]) })
-		h.raw("</ul>")
-	}
-	t := h.table("ranks", "rank", "frames", "graphs", "breaks", "recompiles", "seconds", "differs")
-	t.each(len(r.Ranks), "rank", func(i int) {
-		k := r.Ranks[i]
-		n := &k.Totals
-		t.row(
-			strconv.Itoa(k.Rank), strconv.Itoa(n.Frames), strconv.Itoa(n.Graphs), strconv.Itoa(n.Breaks),
-			strconv.Itoa(n.Recompiles), fmt.Sprintf("%.2f", n.CompileSeconds), strings.Join(k.Diverged, "; "),
-		)
 	})
 	t.end()
 	h.end()

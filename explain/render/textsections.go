@@ -335,7 +335,7 @@ func (t *TextWriter) ranks(r *explain.Report) {
 	}
 	t.section(fmt.Sprintf("RANKS: %d", len(r.Ranks)))
 	if len(r.RankGroups) == 0 { // one rank
-		t.rankTotals("rank "+strconv.Itoa(r.Ranks[0].Rank), r.Ranks[:1])
+		t.line("  %s", rankTotals("rank "+strconv.Itoa(r.Ranks[0].Rank), r.Ranks[:1]))
 	}
 	byRank := map[int]*explain.Rank{}
 	for _, k := range r.Ranks {
@@ -346,11 +346,7 @@ func (t *TextWriter) ranks(r *explain.Report) {
 			t.more(len(r.RankGroups)-Rows, "group")
 			break
 		}
-		ranks := make([]*explain.Rank, len(g.Ranks))
-		for j, n := range g.Ranks {
-			ranks[j] = byRank[n]
-		}
-		t.rankTotals(groupTitle(g), ranks)
+		t.line("  %s", rankTotals(groupTitle(g), ranksOf(g, byRank)))
 		if g.Parted.Text != "" {
 			t.line("      first difference (%s): %s", g.Parted.Kind, g.Parted.Text)
 		}
@@ -382,7 +378,7 @@ func groupTitle(g *explain.RankGroup) string {
 }
 
 // rankTotals is a line of the totals of ranks that did the same.
-func (t *TextWriter) rankTotals(title string, ranks []*explain.Rank) {
+func rankTotals(title string, ranks []*explain.Rank) string {
 	n := &ranks[0].Totals
 	low, high := n.CompileSeconds, n.CompileSeconds
 	for _, k := range ranks {
@@ -396,8 +392,8 @@ func (t *TextWriter) rankTotals(title string, ranks []*explain.Rank) {
 	if len(ranks) > 1 {
 		each = "each "
 	}
-	t.line(
-		"  %s: %s%s, %s, %s, %s, %s%s", title, each, explain.Count(n.Frames, "frame"),
+	return fmt.Sprintf(
+		"%s: %s%s, %s, %s, %s, %s%s", title, each, explain.Count(n.Frames, "frame"),
 		explain.Count(n.Graphs, "graph"), explain.Count(n.Breaks, "break"),
 		explain.Count(n.Recompiles, "recompile"), took, cacheWords(ranks[0].Caches),
 	)
