@@ -216,7 +216,7 @@ func (scr *overviewScreen) rows(in *input) []row {
 		rows = append(rows, more...)
 	}
 	raised, eager := in.report.Raised()
-	causes := alike(in.report.Advice)
+	causes := explain.AlikeAdvice(in.report.Advice)
 	n := min(firstAdvice, len(causes))
 	first := firstRows(in, causes, n)
 	above, tight := scr.roomAbove(in, first, causes, n)
@@ -244,7 +244,7 @@ const shortestFix = 2
 // roomAbove is how many rows may come before those of what to do first, of which the
 // first entry is to be in view with its fix. A terminal that is too low for both is
 // tight: it shows the first lines of the fix, without a blank line before the heading.
-func (scr *overviewScreen) roomAbove(in *input, first []row, causes []sameAdvice, advice int) (above int, tight bool) {
+func (scr *overviewScreen) roomAbove(in *input, first []row, causes []explain.SameAdvice, advice int) (above int, tight bool) {
 	if in.height == 0 || len(first) == 0 {
 		return maxRoom, false
 	}
@@ -306,7 +306,7 @@ func cutTexts(rows []row, n int) []row {
 }
 
 // firstRows are the n most urgent entries of the advice, or why there is none.
-func firstRows(in *input, causes []sameAdvice, n int) []row {
+func firstRows(in *input, causes []explain.SameAdvice, n int) []row {
 	r := in.report
 	if n > 0 {
 		rows := adviceRows(in, "FIRST", causes, 0, n)
@@ -321,63 +321,23 @@ func firstRows(in *input, causes []sameAdvice, n int) []row {
 	return []row{&headRow{text: "FIRST"}, &headRow{text: "  " + nothingFirst(r)}}
 }
 
-// sameAdvice is an entry of the advice, with those behind it that ask for the same change for the
-// same reason at other places.
-type sameAdvice struct {
-	lead int
-	more []int
-}
-
-// alike groups the entries of the advice, in their order.
-func alike(list []explain.Advice) []sameAdvice {
-	type same struct{ text, fix string }
-	at := map[same]int{}
-	var out []sameAdvice
-	for i := range list {
-		a := &list[i]
-		k := same{a.Text, a.Fix.Text}
-		if a.Frame != nil {
-			k.text = strings.ReplaceAll(a.Text, a.Frame.Title(), "")
-		}
-		joins := a.Fix.Text != "" && len(a.Fix.Lines) == 0 // a diff is of its place
-		if j, known := at[k]; known && joins {
-			out[j].more = append(out[j].more, i)
-			continue
-		}
-		if joins {
-			at[k] = len(out)
-		}
-		out = append(out, sameAdvice{lead: i})
-	}
-	return out
-}
-
 // adviceRows are the entries from and up to, with their fixes.
-func adviceRows(in *input, heading string, causes []sameAdvice, from, to int) []row {
+func adviceRows(in *input, heading string, causes []explain.SameAdvice, from, to int) []row {
 	if from >= to {
 		return nil
 	}
 	rows := []row{&headRow{text: heading, right: "COST"}}
 	for i := from; i < to; i++ {
 		c := &causes[i]
-		a := &in.report.Advice[c.lead]
+		a := &in.report.Advice[c.Lead]
 		rows = append(rows, &adviceRow{i, a, ""})
 		if fix := a.Fix; fix.Text != "" || len(fix.Lines) > 0 {
 			rows = append(rows, textRows(in.width, "    "+fix.Label(), shortFix(fix), theme.Green)...)
 		}
-		if len(c.more) == 0 {
-			continue
+		if text := c.MoreText(in.report.Advice); text != "" {
+			rows = append(rows, &headRow{text: "    " + text + " (z lists them)"})
 		}
-		files := map[string]bool{a.Pos.File: true}
-		for _, m := range c.more {
-			files[in.report.Advice[m].Pos.File] = true
-		}
-		text := "    the same at " + count(len(c.more), "more place")
-		if len(files) > 1 {
-			text += fmt.Sprintf(", in %d files", len(files))
-		}
-		rows = append(rows, &headRow{text: text + " (z lists them)"})
-		for _, m := range c.more {
+		for _, m := range c.More {
 			rows = append(rows, &adviceRow{i, &in.report.Advice[m], moreGroup})
 		}
 	}

@@ -134,7 +134,8 @@ func mdVerdict(r *explain.Report) string {
 // first lists what to do first: compiles that failed, then the advice, worst first.
 func (m *mdWriter) first(r *explain.Report) {
 	raised, _ := r.Raised()
-	shown := min(firstShown, len(raised)+len(r.Advice))
+	causes := explain.AlikeAdvice(r.Advice)
+	shown := min(firstShown, len(raised)+len(causes))
 	if shown == 0 {
 		return
 	}
@@ -145,10 +146,15 @@ func (m *mdWriter) first(r *explain.Report) {
 			m.item(i+1, f.Pos, f.Function()+" failed: "+f.Title(), "", f.Fix)
 			continue
 		}
-		a := r.Advice[i-len(raised)]
-		m.item(i+1, a.Pos, a.Text, a.Cost, a.Fix)
+		same := &causes[i-len(raised)]
+		a := &r.Advice[same.Lead]
+		cost := a.Cost
+		if more := same.MoreText(r.Advice); more != "" {
+			cost = strings.TrimPrefix(cost+"; "+more, "; ")
+		}
+		m.item(i+1, a.Pos, a.Text, cost, a.Fix)
 	}
-	if left := len(raised) + len(r.Advice) - shown; left > 0 {
+	if left := len(raised) + len(causes) - shown; left > 0 {
 		m.add(fmt.Sprintf("_and %d more, below or in the whole report._\n\n", left))
 	}
 }

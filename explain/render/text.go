@@ -147,12 +147,35 @@ func (t *TextWriter) advice(r *explain.Report) {
 		return
 	}
 	t.section("FIRST")
-	for i, a := range r.Advice {
+	causes := explain.AlikeAdvice(r.Advice)
+	for i := range causes {
 		if i == t.most(5) {
 			break
 		}
+		a := &r.Advice[causes[i].Lead]
 		t.line("%2d. %s: %s (%s)", i+1, t.names.Place(a.Pos), a.Text, a.Cost)
 		t.fix(a.Fix)
+		t.morePlaces(r, &causes[i])
+	}
+}
+
+// adviceElsewhere is how many other places of an entry of the advice are named.
+const adviceElsewhere = 3
+
+// morePlaces names the other places that ask for the same change.
+func (t *TextWriter) morePlaces(r *explain.Report, same *explain.SameAdvice) {
+	text := same.MoreText(r.Advice)
+	if text == "" {
+		return
+	}
+	t.line("    %s:", text)
+	for i, m := range same.More {
+		if i == t.most(adviceElsewhere) {
+			t.line("      ... and %s", explain.Count(len(same.More)-i, "more place"))
+			return
+		}
+		a := &r.Advice[m]
+		t.line("      %s (%s)", t.names.Place(a.Pos), a.Cost)
 	}
 }
 
