@@ -10,8 +10,8 @@ import (
 // SameAdvice is an entry of the advice, with those behind it that ask for the same change for the
 // same reason at other places.
 type SameAdvice struct {
-	Lead int
-	More []int
+	Lead int   // of the list
+	More []int // likewise, in its order
 }
 
 // AlikeAdvice groups the entries of the advice, in their order.
@@ -21,10 +21,7 @@ func AlikeAdvice(list []Advice) []SameAdvice {
 	var out []SameAdvice
 	for i := range list {
 		a := &list[i]
-		k := same{a.Text, a.Fix.Text}
-		if a.Frame != nil {
-			k.text = strings.ReplaceAll(a.Text, a.Frame.Title(), "")
-		}
+		k := same{strings.TrimPrefix(a.Text, a.Subject()+" "), a.Fix.Text}
 		joins := a.Fix.Text != "" && len(a.Fix.Lines) == 0 // a diff is of its place
 		if j, known := at[k]; known && joins {
 			out[j].More = append(out[j].More, i)
@@ -52,4 +49,21 @@ func (s *SameAdvice) MoreText(list []Advice) string {
 		text += fmt.Sprintf(", in %d files", len(files))
 	}
 	return text
+}
+
+// Subject is the function that the text begins with; "" where it speaks of none.
+func (a *Advice) Subject() string {
+	if a.Frame == nil || !strings.HasPrefix(a.Text, a.Frame.Title()+" ") {
+		return ""
+	}
+	return a.Frame.Title()
+}
+
+// Where is the place of an entry, named as names has it, and the function that the text of another entry would name.
+func (a *Advice) Where(names Names) string {
+	place, of := names.Place(a.Pos), a.Subject()
+	if of == "" || strings.HasSuffix(place, " in "+of) {
+		return place
+	}
+	return place + ": " + of
 }

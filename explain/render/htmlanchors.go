@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -70,17 +71,31 @@ func newAnchors(r *explain.Report) *anchors {
 		a.kernels[k] = a.name("kernel", k.Name, hashed(under+"\n"+k.Name))
 		a.made[k.ID] = append(a.made[k.ID], k)
 	}
-	for i := range r.Advice {
-		if g := r.Advice[i].Break; g != nil {
-			a.advice[g] = append(a.advice[g], i)
-		}
-		if c := r.Advice[i].Cause; c != nil {
-			for _, rc := range c.Recompiles {
-				a.advise[rc] = append(a.advise[rc], i)
-			}
+	for i, same := range explain.AlikeAdvice(r.Advice) {
+		a.entry(i, &r.Advice[same.Lead])
+		for _, m := range same.More {
+			a.entry(i, &r.Advice[m])
 		}
 	}
 	return a
+}
+
+// entry notes what an entry of the advice is about, which links back to it.
+func (a *anchors) entry(i int, advice *explain.Advice) {
+	add := func(list []int) []int {
+		if slices.Contains(list, i) {
+			return list
+		}
+		return append(list, i)
+	}
+	if g := advice.Break; g != nil {
+		a.advice[g] = add(a.advice[g])
+	}
+	if c := advice.Cause; c != nil {
+		for _, rc := range c.Recompiles {
+			a.advise[rc] = add(a.advise[rc])
+		}
+	}
 }
 
 // frame names a frame by function and file, its compiles and graphs by its name and their numbers.

@@ -16,12 +16,14 @@ func (h *htmlWriter) advice(r *explain.Report) {
 	}
 	h.section("first", "What to do first", true)
 	h.raw("<ol>")
-	h.each(len(r.Advice), "entry", func(i int) {
+	causes := explain.AlikeAdvice(r.Advice)
+	h.each(len(causes), "entry", func(i int) {
 		if i == firstAdvice {
-			h.raw(`</ol><details><summary>and ` + explain.Count(len(r.Advice)-i, "more entry"))
+			h.raw(`</ol><details><summary>and ` + explain.Count(len(causes)-i, "more entry"))
 			h.raw(fmt.Sprintf(`</summary><ol start="%d">`, i+1))
 		}
-		a := &r.Advice[i]
+		same := &causes[i]
+		a := &r.Advice[same.Lead]
 		h.raw(fmt.Sprintf(`<li class="row" id="advice-%d">`, i+1))
 		h.tag("b", "", h.names.Place(a.Pos))
 		h.tag("span", "", " "+a.Text+" ")
@@ -29,13 +31,35 @@ func (h *htmlWriter) advice(r *explain.Report) {
 		h.about(a)
 		h.marked(a.Pos)
 		h.fix(a.Fix)
+		h.elsewhere(r, same)
 		h.raw("</li>\n")
 	})
 	h.raw("</ol>")
-	if len(r.Advice) > firstAdvice {
+	if len(causes) > firstAdvice {
 		h.raw("</details>")
 	}
 	h.end()
+}
+
+// elsewhere unfolds to the other places that ask for the same change, each with its code and what it is about.
+func (h *htmlWriter) elsewhere(r *explain.Report, same *explain.SameAdvice) {
+	text := same.MoreText(r.Advice)
+	if text == "" {
+		return
+	}
+	h.raw("<details><summary>")
+	h.esc(text)
+	h.raw("</summary><ul>")
+	h.each(len(same.More), "place", func(i int) {
+		a := &r.Advice[same.More[i]]
+		h.raw("<li>")
+		h.tag("b", "", a.Where(h.names))
+		h.tag("span", "dim", " "+a.Cost)
+		h.about(a)
+		h.marked(a.Pos)
+		h.raw("</li>\n")
+	})
+	h.raw("</ul></details>\n")
 }
 
 // firstAdvice is how many entries of the advice are not folded.

@@ -175,7 +175,7 @@ func (t *TextWriter) morePlaces(r *explain.Report, same *explain.SameAdvice) {
 			return
 		}
 		a := &r.Advice[m]
-		t.line("      %s (%s)", t.names.Place(a.Pos), a.Cost)
+		t.line("      %s (%s)", a.Where(t.names), a.Cost)
 	}
 }
 
