@@ -255,28 +255,23 @@ func (r *equalRow) detail(d *doc) {
 
 // lossRows list what was not fused, the costliest first, and below it the reasons.
 func lossRows(in *input) []row {
-	var pairs []*lossRow
 	var rows []row
-	known := false
+	var views []*fusion.View
 	for _, f := range in.report.Fusions {
-		v := in.facts.fusions[f]
-		for i := range v.Losses {
-			pairs = append(pairs, &lossRow{v, i})
-			known = known || v.Losses[i].Bytes >= 0
-		}
+		views = append(views, in.facts.fusions[f])
 	}
+	pairs := fusion.Apart(views)
 	if len(pairs) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(pairs, func(a, b *lossRow) int { return cmp.Compare(b.loss().Bytes, a.loss().Bytes) })
 	head := func(text string) { rows = append(rows, &groupHead{headRow{text: text}, lostGroup}) }
-	if known {
+	if pairs[0].Loss().Bytes >= 0 {
 		head("NOT FUSED, BY BYTES LOST")
 	} else {
 		head("NOT FUSED; the trace does not tell what the nodes read and write")
 	}
 	for _, p := range pairs {
-		rows = append(rows, p)
+		rows = append(rows, &lossRow{p.View, p.At})
 	}
 	for _, f := range in.report.Fusions {
 		if v := in.facts.fusions[f]; len(v.Reasons) > 0 {

@@ -42,7 +42,7 @@ var htmlSections = []func(h *htmlWriter, r *explain.Report){
 	(*htmlWriter).failures, (*htmlWriter).numerics, (*htmlWriter).advice, (*htmlWriter).cuts, (*htmlWriter).sources,
 	(*htmlWriter).breaks, (*htmlWriter).recompiles, (*htmlWriter).frames, (*htmlWriter).steady, (*htmlWriter).stacks,
 	(*htmlWriter).graphs, (*htmlWriter).kernels, (*htmlWriter).autotuned,
-	(*htmlWriter).fusion, (*htmlWriter).timeline, (*htmlWriter).tables,
+	(*htmlWriter).fusions, (*htmlWriter).timeline, (*htmlWriter).tables,
 }
 
 // WriteHTML writes the report as one self-contained HTML file.

@@ -26,6 +26,7 @@ type anchors struct {
 	compiles   map[*explain.Compile]string
 	graphs     map[*explain.Graph]string
 	kernels    map[*explain.Kernel]string
+	fusions    map[*explain.Fusion]string
 
 	owner  map[*explain.Graph]*explain.Compile
 	byID   map[explain.ID]*explain.Compile
@@ -40,7 +41,8 @@ func newAnchors(r *explain.Report) *anchors {
 		used: map[string]int{}, breaks: map[*explain.BreakGroup]string{}, groups: map[*explain.Break]*explain.BreakGroup{},
 		recompiles: map[*explain.Recompile]string{}, failures: map[*explain.Failure]string{}, frames: map[*explain.Frame]string{},
 		compiles: map[*explain.Compile]string{}, graphs: map[*explain.Graph]string{}, kernels: map[*explain.Kernel]string{},
-		owner: map[*explain.Graph]*explain.Compile{}, byID: map[explain.ID]*explain.Compile{}, made: map[explain.ID][]*explain.Kernel{},
+		fusions: map[*explain.Fusion]string{},
+		owner:   map[*explain.Graph]*explain.Compile{}, byID: map[explain.ID]*explain.Compile{}, made: map[explain.ID][]*explain.Kernel{},
 		advice: map[*explain.BreakGroup][]int{}, advise: map[*explain.Recompile][]int{}, code: map[*explain.OutputCode]*packedText{},
 	}
 	for _, g := range r.Breaks {

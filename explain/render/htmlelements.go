@@ -139,7 +139,9 @@ func (h *htmlElements) table(caption string, columns ...string) *htmlTable {
 	h.esc(caption)
 	h.raw("</caption><thead><tr>")
 	for _, c := range columns {
-		h.raw(`<th scope="col">` + html.EscapeString(c) + "</th>")
+		h.raw(`<th scope="col">`)
+		h.esc(c)
+		h.raw("</th>")
 	}
 	h.raw("</tr></thead><tbody>\n")
 	return &htmlTable{h: h, columns: columns}
@@ -167,7 +169,9 @@ func (t *htmlTable) each(n int, what string, f func(i int)) {
 func (t *htmlTable) row(cells ...string) {
 	t.h.raw(`<tr class="row">`)
 	for i, c := range cells {
-		t.h.raw(`<td data-l="` + html.EscapeString(t.columns[i]) + `">`)
+		t.h.raw(`<td data-l="`)
+		t.h.esc(t.columns[i])
+		t.h.raw(`">`)
 		t.h.esc(c)
 		t.h.raw("</td>")
 	}
@@ -183,7 +187,9 @@ func (t *htmlTable) end() {
 
 // term begins a line that says what belongs to a finding: "frame: ", "graphs: ".
 func (h *htmlElements) term(name string, f func()) {
-	h.raw(`<p class="term"><span class="dim">` + name + ": </span>")
+	h.raw(`<p class="term"><span class="dim">`)
+	h.esc(name)
+	h.raw(": </span>")
 	f()
 	h.raw("</p>")
 }

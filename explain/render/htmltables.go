@@ -9,7 +9,7 @@ import (
 	"tcdbg/explain"
 )
 
-// This file writes the sections of the HTML report that are tables: fusion, compile time, dynamic sizes, caches,
+// This file writes the sections of the HTML report that are tables: compile time, dynamic sizes, caches,
 // remarks; and what was compared with eager execution.
 
 func (h *htmlWriter) numerics(r *explain.Report) {
@@ -45,38 +45,6 @@ func (h *htmlWriter) asText(id, title string, r *explain.Report, write func(t *T
 func (h *htmlWriter) steady(r *explain.Report) {
 	h.asText("runtime", "Run time of steady steps", r, (*TextWriter).runTime)
 	h.asText("calls", "Calls", r, (*TextWriter).calls)
-}
-
-func (h *htmlWriter) fusion(r *explain.Report) {
-	if len(r.Fusions) == 0 {
-		return
-	}
-	h.section("fusion", "Fusion", false)
-	h.each(len(r.Fusions), "graph", func(i int) {
-		f := r.Fusions[i]
-		h.row(h.at.name("fusion", rankEpoch(f.ID)+f.ID.CompileID.String()), "", func() {
-			h.tag("code", "", idText(f.ID))
-			h.tag("span", "", fmt.Sprintf(" %s, %d after fusion", explain.Count(f.Before, "node"), f.After))
-		})
-		if c := h.at.byID[f.ID]; c != nil && c.Graph != nil {
-			h.graphLinks("graph", []*explain.Graph{c.Graph})
-		}
-		t := h.table("decisions", "fused", "node", "other node", "why")
-		t.each(len(f.Steps), "decision", func(i int) {
-			s := &f.Steps[i]
-			state, why := "✗", s.Reason
-			if s.Fused {
-				state, why = "✓", s.Result
-			}
-			if s.Why != "" {
-				why += ": " + s.Why
-			}
-			t.row(state, s.A, s.B, why)
-		})
-		t.end()
-		h.rowEnd()
-	})
-	h.end()
 }
 
 // timeline draws the flame chart: bars are plain elements, placed in per cent.

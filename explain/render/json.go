@@ -33,6 +33,7 @@ type jsonReport struct {
 	Graphs     []jsonGraph      `json:"graphs"`
 	Kernels    []jsonKernel     `json:"kernels"`
 	Fusions    []jsonFusion     `json:"fusions"`
+	NotFused   *jsonApart       `json:"not_fused"` // null: no decisions were recorded
 	Autotuned  []jsonAutotuned  `json:"autotuned,omitempty"`
 	Phases     []jsonPhase      `json:"phases"`
 	Caches     []jsonCache      `json:"caches"`
@@ -254,25 +255,6 @@ type jsonKernel struct {
 	FLOPs  *int64     `json:"flops"`
 }
 
-type jsonFusion struct {
-	jsonID
-	Before int              `json:"before"`
-	After  int              `json:"after"`
-	Steps  []jsonFusionStep `json:"steps"`
-}
-
-type jsonFusionStep struct {
-	Round  int    `json:"round"`
-	A      string `json:"a"`
-	B      string `json:"b"`
-	Fused  bool   `json:"fused"`
-	Kind   string `json:"kind,omitempty"`
-	Reason string `json:"reason,omitempty"`
-	Why    string `json:"why,omitempty"`
-	Score  int64  `json:"score,omitempty"`
-	Result string `json:"result,omitempty"`
-}
-
 type jsonPhase struct {
 	Name    string  `json:"name"`
 	Count   int     `json:"count"`
@@ -381,9 +363,7 @@ func toJSON(r *explain.Report) *jsonReport {
 		return jsonGraph{idJSON(g.ID), g.Name, orEmpty(g.Ops), g.Inputs, orEmpty(stages), savedJSON(g.Saved)}
 	})
 	j.Kernels = list(r.Kernels, kernelJSON)
-	j.Fusions = list(r.Fusions, func(f *explain.Fusion) jsonFusion {
-		return jsonFusion{idJSON(f.ID), f.Before, f.After, list(f.Steps, stepJSON)}
-	})
+	j.Fusions, j.NotFused = fusionJSON(r)
 	j.Phases = list(r.PhaseSums, func(p explain.PhaseSum) jsonPhase { return jsonPhase(p) })
 	j.Caches = list(r.Caches, func(c explain.CacheEvent) jsonCache { return jsonCache{idJSON(c.ID), c.Cache, c.Hit, c.Key, c.Reason} })
 	j.Autotuned = list(r.Autotuned, func(a *explain.Autotuned) jsonAutotuned { return jsonAutotuned{idJSON(a.ID), a.Autotuning} })
@@ -531,10 +511,6 @@ func recompileJSON(rc *explain.Recompile) jsonRecompile {
 		return jg
 	})
 	return j
-}
-
-func stepJSON(s logs.FusionStep) jsonFusionStep {
-	return jsonFusionStep{s.Round, s.A, s.B, s.Fused, s.Kind, s.Reason, s.Why, s.Score, s.Result}
 }
 
 func kernelJSON(k *explain.Kernel) jsonKernel {
