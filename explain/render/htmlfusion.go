@@ -82,7 +82,7 @@ func (h *htmlWriter) pair(p fusion.Pair, lines *nodeLines) {
 }
 
 // nodeLines are the lines of the program that a node computes.
-func (h *htmlWriter) nodeLines(at []logs.Pos) {
+func (h *htmlElements) nodeLines(at []logs.Pos) {
 	if len(at) == 0 {
 		h.tag("span", "dim", "its lines are not recorded")
 		return
@@ -101,7 +101,7 @@ func (h *htmlWriter) nodeLines(at []logs.Pos) {
 }
 
 // shared are the buffers that both kernels of a pair use.
-func (h *htmlWriter) shared(p fusion.Pair) {
+func (h *htmlElements) shared(p fusion.Pair) {
 	list, known := p.View.Shared(p.Loss().Step())
 	if !known || len(list) == 0 {
 		return
