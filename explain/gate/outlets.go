@@ -2,11 +2,9 @@ package gate
 
 import (
 	"cmp"
-	"encoding/json"
 	"encoding/xml"
 	"fmt"
 	"io"
-	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,8 +13,8 @@ import (
 	"tcdbg/logs/printable"
 )
 
-// This file writes violations for what shows them beside code: GitHub's annotations, SARIF,
-// JUnit and the problem matchers of editors.
+// This file writes violations for what shows them beside code: GitHub's annotations, JUnit and the problem matchers of
+// editors; SARIF is in sarif.go.
 
 // Formats are the forms in which a check tells what it found.
 var Formats = []string{"text", "github", "sarif", "junit", "vscode"}
@@ -65,7 +63,7 @@ func inProject(v *Violation, root string) (path string, ok bool) {
 		return filepath.Clean(file), filepath.IsLocal(file)
 	}
 	if root == "" {
-		return file, true
+		return filepath.Clean(file), true
 	}
 	rel, err := filepath.Rel(root, file)
 	return rel, err == nil && filepath.IsLocal(rel)
@@ -119,95 +117,6 @@ func writeProblems(w io.Writer, list []Violation, root string) error {
 	return nil
 }
 
-// The parts of SARIF 2.1.0 that are written.
-type (
-	sarifLog struct {
-		Schema  string     `json:"$schema"`
-		Version string     `json:"version"`
-		Runs    []sarifRun `json:"runs"`
-	}
-	sarifRun struct {
-		Tool struct {
-			Driver sarifDriver `json:"driver"`
-		} `json:"tool"`
-		Results []sarifResult `json:"results"`
-	}
-	sarifDriver struct {
-		Name    string      `json:"name"`
-		Version string      `json:"version"`
-		Rules   []sarifRule `json:"rules"`
-	}
-	sarifRule struct {
-		ID   string    `json:"id"`
-		Text sarifText `json:"shortDescription"`
-	}
-	sarifText struct {
-		Text string `json:"text"`
-	}
-	sarifResult struct {
-		RuleID       string            `json:"ruleId"`
-		Level        string            `json:"level"`
-		Message      sarifText         `json:"message"`
-		Locations    []sarifLocation   `json:"locations,omitempty"`
-		Fingerprints map[string]string `json:"partialFingerprints"`
-	}
-	sarifLocation struct {
-		Physical struct {
-			Artifact struct {
-				URI  string `json:"uri"`
-				Base string `json:"uriBaseId"`
-			} `json:"artifactLocation"`
-			Region struct {
-				Line int `json:"startLine"`
-			} `json:"region"`
-		} `json:"physicalLocation"`
-	}
-)
-
-// ruleTexts are the rules of a check.
-var ruleTexts = []sarifRule{
-	{"max-breaks", sarifText{"More graph breaks than are allowed"}},
-	{"max-recompiles", sarifText{"More recompiles than are allowed"}},
-	{"max-failures", sarifText{"More failed compiles than are allowed"}},
-	{"max-compile-time", sarifText{"More compile time than is allowed"}},
-	{"break", sarifText{"A graph break"}},
-	{"recompile", sarifText{"A recompile"}},
-	{"failure", sarifText{"A failed compile"}},
-	{"compile-time", sarifText{"A function that takes long to compile"}},
-	{"baseline-break", sarifText{"A graph break that the baseline does not have"}},
-	{"baseline-recompile", sarifText{"A recompile that the baseline does not have"}},
-	{"baseline-failure", sarifText{"A failed compile that the baseline does not have"}},
-}
-
-func writeSARIF(w io.Writer, list []Violation, root, tool string) error {
-	run := sarifRun{Results: []sarifResult{}}
-	run.Tool.Driver = sarifDriver{"tcdbg", tool, ruleTexts}
-	for _, v := range worstFirst(list) {
-		r := sarifResult{
-			RuleID: v.Rule, Level: "error", Message: sarifText{printable.Clean(v.Message)},
-			Fingerprints: map[string]string{
-				"tcdbg/v1": printable.Clean(v.Rule + "|" + filepath.Base(v.Pos.File) + "|" + explain.Squeeze(v.Pos.Code)),
-			},
-		}
-		if path, ok := inProject(&v, root); ok {
-			var at sarifLocation
-			at.Physical.Artifact.URI = (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()
-			at.Physical.Artifact.Base = "%SRCROOT%"
-			at.Physical.Region.Line = max(v.Pos.Line, 1)
-			r.Locations = []sarifLocation{at}
-		} else if v.Place != "" {
-			r.Message.Text = printable.Clean(v.Place + ": " + v.Message)
-		}
-		run.Results = append(run.Results, r)
-	}
-	text, err := json.MarshalIndent(sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}}, "", " ")
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(explain.EscapeControls(text), '\n'))
-	return err
-}
-
 // The parts of JUnit's report that are written.
 type (
 	junitSuites struct {
@@ -218,6 +127,7 @@ type (
 		Name     string      `xml:"name,attr"`
 		Tests    int         `xml:"tests,attr"`
 		Failures int         `xml:"failures,attr"`
+		Errors   int         `xml:"errors,attr"` // none, yet Jenkins' schema asks for it
 		Cases    []junitCase `xml:"testcase"`
 	}
 	junitCase struct {
