@@ -144,7 +144,7 @@ var thirdParty = map[string]string{
 	"github.com/modelcontextprotocol": "internal/app/...",
 	"golang.org/x/sys/":               "internal/test/pty internal/app/...",
 	"github.com/mmcloughlin/avo/":     "cmd/gensimd",
-	"github.com/klauspost/compress":   "logs/... explain/... internal/test/golden internal/test/oracle/... cmd/...",
+	"github.com/klauspost/compress":   "logs/... explain/... internal/test/golden internal/test/traces internal/test/oracle/... cmd/...",
 }
 
 // TestLayers reads every import of the module against the tables.

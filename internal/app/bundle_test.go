@@ -120,3 +120,24 @@ func TestBaselineOfRelease(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// TestRedactedBundleOfWhatCannotBe: text logs and packed traces are refused by name, and no file is left.
+func TestRedactedBundleOfWhatCannotBe(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "log.txt")
+	if err := os.WriteFile(text, []byte("V1120 20:59:19.936000 400 torch/a.py:28] [0/0] [__graph_code] secret = 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		text: "log.txt: only traces of TORCH_TRACE", "../../explain/testdata/traces/tcdbg/bar.log.zst": "bar.log.zst: it is packed by zstd",
+	} {
+		out := filepath.Join(dir, "out.zip")
+		r := run(t, tcdbg(t, dir, "bundle", "--redact", "-o", out, path))
+		if r.code == 0 || !strings.Contains(r.stderr, want) {
+			t.Errorf("%s: %+v", path, r)
+		}
+		if _, err := os.Stat(out); err == nil {
+			t.Errorf("%s: a file is left", path)
+		}
+	}
+}

@@ -49,6 +49,9 @@ func (r *record) add(line []byte) {
 func Redact(w io.Writer, r io.Reader) error {
 	in, out := bufio.NewReaderSize(r, 1<<16), bufio.NewWriter(w)
 	var now *record
+	if name := packedAs(in); name != "" {
+		return fmt.Errorf("it is packed by %s: only traces of TORCH_TRACE can be redacted, unpacked", name)
+	}
 	records := 0
 	end := func() {
 		if now != nil && now.write(out) {
@@ -82,10 +85,22 @@ func Redact(w io.Writer, r io.Reader) error {
 	return out.Flush()
 }
 
+// packedAs is what a file is packed by; "" where it is not.
+func packedAs(in *bufio.Reader) string {
+	magic, _ := in.Peek(4) // a shorter file is no archive
+	switch {
+	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
+		return "gzip"
+	case bytes.HasPrefix(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		return "zstd"
+	}
+	return ""
+}
+
 // write writes what is kept of a record, and reports whether that is anything.
 func (r *record) write(out *bufio.Writer) bool {
 	at := bytes.Index(r.head, []byte("] {"))
-	if at < 0 || !json.Valid(r.head[at+2:]) {
+	if at < 0 || !recordStart.Match(r.head[:at+2]) || !json.Valid(r.head[at+2:]) {
 		return false
 	}
 	var of map[string]json.RawMessage
@@ -157,15 +172,55 @@ func scrubPayload(text []byte) []byte {
 
 // scrubJSON takes them out of the strings of JSON, whose order and numbers stay as they are.
 func scrubJSON(text []byte) []byte {
+	source := map[string]bool{}
+	eachString(text, io.Discard, func(raw []byte, key string) []byte {
+		if line := lineIn(raw); isSource(raw, key) && len(line) >= shortestLine {
+			source[line] = true
+		}
+		return nil
+	})
 	var out bytes.Buffer
+	eachString(text, &out, func(raw []byte, key string) []byte {
+		if source[lineIn(raw)] { // a break's detail may be its line
+			return []byte(`""`)
+		}
+		return scrubString(raw, key)
+	})
+	return out.Bytes()
+}
+
+// shortestLine is how long a line of source is that is looked for under other keys: a name may be a line, too.
+const shortestLine = 8
+
+// lineIn is a string of JSON without what is around its text.
+func lineIn(raw []byte) string {
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return strings.TrimSpace(s)
+}
+
+// isSource says whether a string of JSON is a line of source by its key.
+func isSource(raw []byte, key string) bool {
+	return slices.Contains(codeKeys, key) && !breakCode.Match(raw)
+}
+
+// eachString copies JSON with what f makes of its strings that are no keys.
+func eachString(text []byte, out io.Writer, f func(raw []byte, key string) []byte) {
 	key := ""
+	put := func(b []byte) { _, _ = out.Write(b) } // a buffer takes all
 	for i := 0; i < len(text); {
 		if text[i] != '"' {
-			out.WriteByte(text[i])
-			if text[i] == '{' || text[i] == '}' {
+			end := i + 1
+			for end < len(text) && text[end] != '"' {
+				end++
+			}
+			put(text[i:end])
+			if bytes.ContainsAny(text[i:end], "{}") {
 				key = ""
 			}
-			i++
+			i = end
 			continue
 		}
 		end := stringEnd(text, i)
@@ -173,24 +228,28 @@ func scrubJSON(text []byte) []byte {
 		i = end
 		if isKey(text[end:]) {
 			_ = json.Unmarshal(raw, &key) // the whole was valid
-			out.Write(raw)
+			put(raw)
 			continue
 		}
-		out.Write(scrubString(raw, key))
+		put(f(raw, key))
 	}
-	return out.Bytes()
 }
 
 // scrubString is a string of JSON without lines of source.
 func scrubString(raw []byte, key string) []byte {
-	if slices.Contains(codeKeys, key) && !breakCode.Match(raw) {
+	if isSource(raw, key) {
 		return []byte(`""`)
 	}
 	var s string
 	if json.Unmarshal(raw, &s) != nil {
 		return []byte(`""`)
 	}
-	clean := scrubText(s)
+	clean := s
+	if nested := strings.TrimLeft(s, " \n"); nested != "" && strings.ContainsRune("{[", rune(nested[0])) && json.Valid([]byte(s)) {
+		clean = string(scrubJSON([]byte(s))) // JSON in a string, as of inductor_provenance
+	} else {
+		clean = scrubText(s)
+	}
 	if clean == s {
 		return raw
 	}
@@ -222,33 +281,68 @@ func isKey(rest []byte) bool {
 var (
 	// breakCode is the code of a kind of break.
 	breakCode = regexp.MustCompile(`^"GB[0-9]{1,6}"$`)
-	// stackLine is a line of a Python stack, after which the source stands.
-	stackLine = regexp.MustCompile(`^\s*File "[^"]*", line \d+(, in .*)?$`)
-	// guardComment is what a guard's text says of the line that asked for it.
-	guardComment = regexp.MustCompile(`\s# .*?(# \S+:\d+ in |$)`)
+	// recordStart is what comes before the JSON of a record: nothing of the program.
+	recordStart = regexp.MustCompile(`^(\[rank\d+\]:)?[A-Z]\d{4} [0-9:.]+ +\d+ [^\s\]]+:\d+\] $`)
+	// stackLine is a line of a Python stack, after which the source stands; those of an exception group have a bar before them.
+	stackLine = regexp.MustCompile(`^[\s|]*File "[^"]*", line \d+(, in .*)?$`)
+	// comment begins what a guard or message says of the line that asked for it: the line itself, and its place.
+	comment = regexp.MustCompile(`\s# `)
+	// placeComment is such a place.
+	placeComment = regexp.MustCompile(`^\S+:\d+ in `)
 )
 
 // scrubText takes the lines of source out of text: those after the lines of a stack, and those
-// that guards have as comments.
+// that guards have as comments and messages on conditions name.
 func scrubText(s string) string {
-	if !strings.Contains(s, "File \"") && !strings.Contains(s, " # ") {
+	if !strings.Contains(s, "File \"") && !strings.Contains(s, " # ") && !strings.Contains(s, "Caused by: ") {
 		return s
 	}
 	lines := strings.Split(s, "\n")
 	out := lines[:0]
+	source := map[string]bool{}
 	depth := -1 // of the last stack line, -1: none
 	for _, l := range lines {
-		indent := len(l) - len(strings.TrimLeft(l, " \t"))
+		indent := len(l) - len(strings.TrimLeft(l, " \t|"))
 		if stackLine.MatchString(l) {
 			depth = indent
 			out = append(out, l)
 			continue
 		}
 		if depth >= 0 && indent > depth {
-			continue // the source, and the marks below it
+			source[strings.TrimSpace(l)] = true // or the marks below it
+			continue
 		}
 		depth = -1
-		out = append(out, guardComment.ReplaceAllString(l, " $1"))
+		out = append(out, withoutComments(l))
+	}
+	for i, l := range out { // "Developer debug context: ", where that is the line itself
+		if at := strings.Index(l, ": "); at >= 0 && source[strings.TrimSpace(l[at+2:])] {
+			out[i] = l[:at+1]
+		}
 	}
 	return strings.Join(out, "\n")
+}
+
+// causedBy is before the line of the program that a message on a condition names.
+const causedBy = "Caused by: "
+
+// withoutComments leaves out of the comments of a line what is no place, "x == 1  # if x: y()  # model.py:2 in f (torch.py:3 in g)",
+// and what comes between a place and another: ") and if x: y()  # model.py:2 in f".
+func withoutComments(l string) string {
+	parts := comment.Split(l, -1)
+	if before, _, found := strings.Cut(parts[0], causedBy); found {
+		parts[0] = before + strings.TrimSpace(causedBy)
+	}
+	var out strings.Builder
+	out.WriteString(parts[0])
+	for i, p := range parts[1:] {
+		if !placeComment.MatchString(p) {
+			continue
+		}
+		if at := strings.LastIndex(p, ") and "); at >= 0 && i+2 < len(parts) {
+			p = p[:at+1]
+		}
+		out.WriteString(" # " + p)
+	}
+	return out.String()
 }

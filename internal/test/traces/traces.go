@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
+
 	"tcdbg/logs"
 )
 
@@ -34,6 +36,25 @@ func Files(t testing.TB, root string) []string {
 		t.Fatalf("%d traces: %v", len(out), err)
 	}
 	return out
+}
+
+// Unpacked is the text of a saved trace.
+func Unpacked(t testing.TB, path string) []byte {
+	t.Helper()
+	packed, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := zstd.NewReader(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	text, err := z.DecodeAll(packed, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 // Open opens traces until the test ends.
