@@ -115,7 +115,11 @@ func (r *record) write(out *bufio.Writer) bool {
 	if payload == nil && of["artifact"] != nil && of["has_payload"] != nil {
 		return true // it says nothing without
 	}
-	head := scrubJSON(r.head[at+2:])
+	head, known := knownHead(r.head[at+2:])
+	if !known {
+		return false
+	}
+	head = scrubJSON(head)
 	if of["has_payload"] != nil {
 		was := `"has_payload": ` + string(of["has_payload"])
 		now := ""

@@ -83,6 +83,10 @@ func TestRedactFindsEveryForm(t *testing.T) {
 				`{"code":"GB9002","detail":"secret = 1","pos":{"code":"\tsecret = 1","func":"f"}}`),
 			`"code":"GB9002","detail":"","pos":{"code":"","func":"f"}`,
 		},
+		"key of next year": {record(`{"graph_dump": {"name": "g"}, "frame_id": 3, "source_of": {"a": "secret = 1"}}`, ""), `"frame_id": 3`},
+		"kind of next year": {
+			record(`{"str": ["/m.py", 1]}`, "") + record(`{"of_next_year": {"text": "secret = 1"}, "frame_id": 7}`, ""), `"str"`,
+		},
 		"context": {
 			record(`{"artifact": {"name": "dynamo_graph_break_reason"}`+hash,
 				"context: secret = 1\n  File \"/m.py\", line 2, in f\n    secret = 1"),
