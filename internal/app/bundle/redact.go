@@ -248,7 +248,7 @@ func scrubString(raw []byte, key string) []byte {
 	if json.Unmarshal(raw, &s) != nil {
 		return []byte(`""`)
 	}
-	clean := s
+	var clean string
 	if nested := strings.TrimLeft(s, " \n"); nested != "" && strings.ContainsRune("{[", rune(nested[0])) && json.Valid([]byte(s)) {
 		clean = string(scrubJSON([]byte(s))) // JSON in a string, as of inductor_provenance
 	} else {
