@@ -44,7 +44,7 @@ func (h *htmlWriter) apart(r *explain.Report, views []*fusion.View) {
 	if pairs[0].Loss().Bytes < 0 {
 		h.tag("p", "", "The trace does not tell what the nodes read and write: what each pair costs is not known.")
 	} else {
-		h.tag("p", "dim", "By the bytes that both kernels of a pair move: one kernel would move them once, at most so many less.")
+		h.tag("p", "dim", "By the memory traffic that one kernel in place of the two would save, at most.")
 	}
 	lines := &nodeLines{r: r}
 	h.each(min(len(pairs), apartShown), "pair", func(i int) { h.pair(pairs[i], lines) })
