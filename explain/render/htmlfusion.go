@@ -106,20 +106,18 @@ func (h *htmlElements) shared(p fusion.Pair) {
 	if !known || len(list) == 0 {
 		return
 	}
-	t := h.table("what both use", "buffer", "bytes", explain.ClipText(p.Loss().A, longestNode), explain.ClipText(p.Loss().B, longestNode))
 	for i := range list {
 		if i == mostShared {
-			t.row("and "+explain.Count(len(list)-i, "more buffer"), "", "", "")
-			break
+			h.tag("p", "dim", "and "+explain.Count(len(list)-i, "more buffer")+" that both use")
+			return
 		}
 		s := &list[i]
-		bytes := "not known"
+		name := s.Buffer
 		if s.Bytes >= 0 {
-			bytes = explain.Bytes(s.Bytes)
+			name += ", " + explain.Bytes(s.Bytes)
 		}
-		t.row(s.Buffer, bytes, strings.Join(s.A, "; "), strings.Join(s.B, "; "))
+		h.term(name, func() { h.tag("span", "", strings.Join(s.A, "; ")+" | "+strings.Join(s.B, "; ")) })
 	}
-	t.end()
 }
 
 // decisions are what the scheduler decided over a graph, with its refusals by their reason.
