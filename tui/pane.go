@@ -212,7 +212,7 @@ func (p *pane) refilter() tea.Cmd {
 	return func() tea.Msg {
 		shown := v.visible(rows)
 		return onUI(func(*scene) tea.Cmd {
-			if p.filter == v.filter && p.all.Len() >= rows.Len() { // it has not changed since
+			if p.filter == v.filter && maps.Equal(p.folds, v.folds) && p.all.Len() >= rows.Len() { // it has not changed since
 				p.note()
 				p.shown = shown
 				p.version++
@@ -470,6 +470,15 @@ func (p *pane) filterNote() string {
 		total = p.all.Len()
 	}
 	return fmt.Sprintf("filter %q: %d of %d", p.filter, p.Len(), total)
+}
+
+// unfold shows the rows of a group.
+func (v view) unfold(group string) {
+	if group == moreGroup {
+		v.folds[group] = true
+	} else {
+		delete(v.folds, group)
+	}
 }
 
 func toggle(folds map[string]bool, name string) {

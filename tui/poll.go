@@ -157,6 +157,9 @@ func (m *Model) slowRowsOf(s screen) tea.Cmd {
 // takeSlow shows slow rows that were made.
 func (p *pane) takeSlow(sc *scene, s slow, rows rowsOf) {
 	p.note()
+	if g, ok := s.(regrouped); ok {
+		g.regroup(rows)
+	}
 	p.all = rows
 	p.version++
 	p.apply()

@@ -80,6 +80,10 @@ type (
 	finding interface {
 		find(want Selection) bool
 	}
+	// regrouped screens fold rows by what new ones are of: they are asked before these are shown.
+	regrouped interface {
+		regroup(rows rowsOf)
+	}
 	// pointed screens have more under the mouse than rows; they report whether it was theirs.
 	pointed interface {
 		point(sc *scene, e tea.MouseMsg, f layout.Frame) bool

@@ -50,9 +50,17 @@ func (m *Model) find(on bool) tea.Cmd {
 // round once.
 func (p *pane) findFrom(step int, on bool) tea.Cmd {
 	inside := p.inside && p.doc != nil
-	if !inside && p.doc != nil && !p.anyRow() {
-		inside = true // what is searched for is in the detail only
+	if !inside && !p.anyRow() {
+		if p.hides() {
+			return p.findFolded(step, on)
+		}
+		inside = p.doc != nil // what is searched for is in the detail only
 	}
+	return p.findIn(inside, step, on)
+}
+
+// findIn is findFrom in the rows or in the detail.
+func (p *pane) findIn(inside bool, step int, on bool) tea.Cmd {
 	query, test, n, at := p.query, rowTest(p, p.query), p.Len(), p.list.Cursor()
 	if inside {
 		d := p.doc
@@ -62,9 +70,49 @@ func (p *pane) findFrom(step int, on bool) tea.Cmd {
 		at := scan(test, n, at+step, on)
 		count := hitCount(test, n, at)
 		return onUI(func(sc *scene) tea.Cmd {
+			if at < 0 && !inside && p.hides() {
+				return p.findFolded(step, on)
+			}
 			p.found(sc, query, inside, at)
 			if at >= 0 {
 				sc.say(fmt.Sprintf("%q: %s", query, count))
+			}
+			return nil
+		})
+	}
+}
+
+// hides reports whether rows of the pane are folded.
+func (p *pane) hides() bool { return p.shown != nil && p.filter == "" && len(p.folds) > 0 }
+
+// findFolded looks for what no row has that is shown: in rows that are folded, then in the detail.
+func (p *pane) findFolded(step int, on bool) tea.Cmd {
+	v, rows, query := p.clone(), p.all, p.query
+	return func() tea.Msg {
+		at := scan(func(i int) bool {
+			f, ok := rows.At(i).(folded)
+			return ok && v.folded(f.group()) && rows.At(i).matches(query)
+		}, rows.Len(), 0, true)
+		return onUI(func(sc *scene) tea.Cmd {
+			if at < 0 && p.doc != nil {
+				return p.findIn(true, step, on)
+			}
+			if at < 0 || at >= p.all.Len() || !p.all.At(at).matches(query) { // the last: other rows have come
+				p.found(sc, query, false, -1)
+				return nil
+			}
+			if f, ok := p.all.At(at).(folded); ok {
+				p.unfold(f.group())
+			}
+			p.apply()
+			p.version++
+			k := slices.Index(p.shown, int32(at))
+			if p.shown == nil {
+				k = at
+			}
+			p.found(sc, query, false, k)
+			if k >= 0 {
+				sc.say(fmt.Sprintf("%q was folded, and is shown now", query))
 			}
 			return nil
 		})

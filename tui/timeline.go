@@ -40,7 +40,6 @@ const (
 	panLeft
 	panRight
 	zoomTo
-	zoomAll
 	eventBack
 	eventOn
 	eventAround
@@ -67,8 +66,8 @@ func newTimeline() screen {
 			keys.Bind(zoomOut, "zoom out; with all in view: Output", group, 0, "-"),
 			keys.Bind(panLeft, "move the window left (or drag)", group, 0, "left", "h"),
 			keys.Bind(panRight, "move the window right", group, 0, "right", "l"),
-			keys.Bind(zoomTo, "zoom to the span", group, 3, "z"),
-			keys.Bind(zoomAll, "show all of the time", group, 0, "Z"),
+			keys.Bind(zoomTo, "zoom to the span; again: all of the time", group, 3, "Z"),
+			keys.Bind(keys.Fold, "fold or unfold ranks that did the same", group, 0, "z"),
 			keys.Bind(eventBack, "previous span of its level", group, 0, "["),
 			keys.Bind(eventOn, "next span of its level", group, 0, "]"),
 			keys.Bind(eventAround, "the span around it", group, 0, "p"),
@@ -109,6 +108,7 @@ func (scr *timelineScreen) rows(in *input) []row {
 	}
 	about := &timelineHead{ix: ix, scr: scr, report: r, phases: timeline.Phases(r), missing: timeline.Missing(r, wish, traces)}
 	about.brief, about.briefOwn = ix.Brief(briefSpan)
+	about.folds = ix.FoldNames()
 	rows := about.sums()
 	if len(rows) == 0 {
 		rows = append(rows, &headRow{text: "SPANS"})
@@ -132,14 +132,12 @@ type timelineHead struct {
 	scr      *timelineScreen
 	report   *explain.Report
 	phases   []*explain.Phase
-	base     int // row of the first event
-	brief    int // events under a millisecond
+	base     int      // row of the first event
+	folds    []string // of each track what it folds as, "" for nothing
+	brief    int      // events under a millisecond
 	briefOwn int64
 	missing  string // what the chart does not show, "" for nothing
 }
-
-// missingLines is how many lines below the chart say what it does not show.
-func (h *timelineHead) missingLines() int { return min(1, len(h.missing)) }
 
 // head is that of the rows that are there, nil for none.
 func (scr *timelineScreen) head() *timelineHead {
@@ -230,6 +228,8 @@ func (r *spanRow) matches(q string) bool {
 	return theme.IndexFold(r.event().Name, q) >= 0 || p != nil && about(p.ID, logs.Pos{}, q)
 }
 
+func (r *spanRow) group() string { return r.h.folds[r.event().Track] }
+
 func (r *spanRow) quiet() bool { return r.event().Dur < briefSpan && !r.event().Open }
 
 func (r *spanRow) sel() Selection {
@@ -307,22 +307,25 @@ func (scr *timelineScreen) axis(sc *scene, h *timelineHead) timeline.Axis {
 	return a
 }
 
-// chart is the chart as it is drawn now.
-func (scr *timelineScreen) chart(sc *scene, h *timelineHead) *timeline.Chart {
+// chart is the chart as it is drawn now, in so many lines; 0: as many as it takes.
+func (scr *timelineScreen) chart(sc *scene, h *timelineHead, lines int) *timeline.Chart {
 	selected := -1
 	if r, ok := scr.selected().(*spanRow); ok {
 		selected = r.i
 	}
-	return &timeline.Chart{Index: h.ix, View: scr.view, Axis: scr.axis(sc, h), Selected: selected, Duration: timeline.Duration}
+	return &timeline.Chart{
+		Index: h.ix.Folded(timeline.Folding{Hidden: scr.foldsOf(h).Hidden(selected), Selected: selected, Lines: lines, Width: sc.w - 2}),
+		View:  scr.view, Axis: scr.axis(sc, h), Selected: selected, Duration: timeline.Duration,
+	}
 }
 
 // leadHeight is how many lines the chart and what is above and below it take.
-func (scr *timelineScreen) leadHeight(*scene) int {
+func (scr *timelineScreen) leadHeight(sc *scene) int {
 	h := scr.head()
 	if h == nil {
 		return 0
 	}
-	return h.ix.Lines() + 3 + h.missingLines()
+	return scr.chart(sc, h, 0).Lines() + 3 + len(scr.notes(h))
 }
 
 // lead is the totals, the chart, and what is selected.
@@ -331,24 +334,41 @@ func (scr *timelineScreen) lead(sc *scene, w int) []theme.Line {
 	if h == nil {
 		return nil
 	}
-	out := []theme.Line{scr.totals(sc, h)}
-	rest := scr.arrange(sc).Lead.H - 1 - h.missingLines()
+	out, notes := []theme.Line{scr.totals(sc, h)}, scr.notes(h)
+	rest := scr.arrange(sc).Lead.H - 1 - len(notes)
 	if rest >= 2 {
 		out = scr.drawn(sc, h, out, w, rest)
 	}
-	if h.missing != "" && rest >= 0 {
+	if rest >= 0 {
+		out = append(out, notes...)
+	}
+	return out
+}
+
+// notes are the lines below the chart: which tracks stand for others, and what is missing.
+func (scr *timelineScreen) notes(h *timelineHead) []theme.Line {
+	var out []theme.Line
+	if text := scr.foldsOf(h).Note(); text != "" {
+		out = append(out, theme.Line{{Text: " "}, theme.T(theme.Faint, text)})
+	}
+	if h.missing != "" {
 		out = append(out, theme.Line{{Text: " "}, theme.T(theme.Yellow, h.missing)})
 	}
 	return out
 }
 
+// chartLines is how many of the lines below the totals are the chart's.
+func chartLines(rest int) int {
+	if rest > 4 {
+		return rest - 2
+	}
+	return rest - 1
+}
+
 // drawn adds the chart and what is selected to out, in rest lines.
 func (scr *timelineScreen) drawn(sc *scene, h *timelineHead, out []theme.Line, w, rest int) []theme.Line {
-	c := scr.chart(sc, h)
-	lines := min(rest-1, c.Lines())
-	if rest > 4 {
-		lines = min(rest-2, c.Lines())
-	}
+	c := scr.chart(sc, h, chartLines(rest))
+	lines := min(chartLines(rest), c.Lines())
 	c.View.Line(c.LineOf(), c.Lines(), lines)
 	for _, l := range c.Draw(w-2, lines) {
 		out = append(out, append(theme.Line{{Text: " "}}, l...))
@@ -356,6 +376,9 @@ func (scr *timelineScreen) drawn(sc *scene, h *timelineHead, out []theme.Line, w
 	out = append(out, append(theme.Line{{Text: " "}}, c.Ticks(w-2)...))
 	if r, ok := scr.selected().(*spanRow); ok && len(out) <= rest {
 		out = append(out, scr.chosen(h, r))
+	}
+	if all := scr.chart(sc, h, 0).Lines(); all > c.Lines() {
+		out[0] = append(out[0], theme.Span{Text: fmt.Sprintf(" · %d of %d levels", c.Lines(), all)})
 	}
 	if hidden := c.Lines() - lines; hidden > 0 {
 		out[0] = append(out[0], theme.Span{Text: fmt.Sprintf(" · lines %d to %d of %d", c.View.Top+1, c.View.Top+lines, c.Lines())})
@@ -432,10 +455,10 @@ func (scr *timelineScreen) act(sc *scene, a keys.Action) (tea.Cmd, bool) {
 		scr.view.Pan(axis, -0.25)
 	case panRight:
 		scr.view.Pan(axis, 0.25)
-	case zoomAll:
-		scr.view.All()
 	case zoomTo:
 		return nil, scr.fit(sc, h)
+	case keys.Fold:
+		return scr.fold(sc, h), true
 	case eventBack, eventOn, eventAround:
 		scr.sideways(sc, h, a)
 	case wholeGaps:
@@ -505,20 +528,102 @@ func (scr *timelineScreen) middle(sc *scene, h *timelineHead) int64 {
 	return (from + to) / 2
 }
 
-// fit zooms to the selected span, or the longest of the selected phase.
+// fit zooms to the selected span, or the longest of the selected phase; where that is done already, to all.
 func (scr *timelineScreen) fit(sc *scene, h *timelineHead) bool {
+	a, was := scr.axis(sc, h), scr.view
+	longest := -1
 	switch r := scr.selected().(type) {
 	case *spanRow:
-		scr.view.Fit(scr.axis(sc, h), r.event())
+		longest = r.i
 	case *sumRow:
-		if r.Longest < 0 {
-			return true
+		if longest = r.Longest; longest >= 0 {
+			scr.choose1(sc, h, longest)
 		}
-		scr.choose1(sc, h, r.Longest)
-		scr.view.Fit(scr.axis(sc, h), &h.ix.Events[r.Longest])
+	}
+	if longest >= 0 {
+		scr.view.Fit(a, &h.ix.Events[longest])
+	}
+	if scr.view == was {
+		scr.view.All()
 	}
 	scr.version++
 	return true
+}
+
+// foldsOf is which ranks are folded: the folds of the pane.
+func (scr *timelineScreen) foldsOf(h *timelineHead) timeline.Folds {
+	return timeline.FoldsOf(h.ix, h.folds, scr.folds)
+}
+
+// regroup folds the ranks of new rows that did the same; what was open stays open.
+func (scr *timelineScreen) regroup(rows rowsOf) {
+	var h *timelineHead
+	if rows.Len() > 0 {
+		h, _ = rows.At(0).(*timelineHead)
+	}
+	was := timeline.Folds{}
+	if old := scr.head(); old != nil {
+		was = scr.foldsOf(old)
+	}
+	scr.folds = map[string]bool{}
+	if h != nil {
+		scr.folds = was.Next(h.ix, h.folds)
+	}
+}
+
+// fold folds or unfolds the ranks of the selected span, or all; the cursor goes to the rank that stands for its own.
+func (scr *timelineScreen) fold(sc *scene, h *timelineHead) tea.Cmd {
+	folds := scr.foldsOf(h)
+	r, ok := scr.selected().(*spanRow)
+	switch {
+	case !folds.Any():
+		sc.say("z folds ranks that did the same; Z zooms to the span")
+	case !ok:
+		folds.Turn(-1)
+		return scr.refilter()
+	default:
+		if g, _ := h.ix.GroupOf(r.event().Track); g == nil || len(g.Ranks) == 1 {
+			sc.say("no other rank did the same; z folds those that did")
+			return nil
+		}
+		at := folds.Standing(r.i, r.like)
+		if folds.Turn(r.i) && at != r.i {
+			scr.choose1(sc, h, at)
+		}
+		return scr.refilter()
+	}
+	return nil
+}
+
+// like says how much another span is of the same: its phase, and its compile.
+func (r *spanRow) like(i int) int {
+	o := &spanRow{r.h, i}
+	p, q := o.phase(), r.phase()
+	switch {
+	case o.event().Name != r.event().Name:
+		return 0
+	case p == nil || q == nil || p.ID.CompileID != q.ID.CompileID:
+		return 1
+	}
+	return 2
+}
+
+// find puts the cursor on the compile of a selection; a rank that is folded has that of the one that stands for it.
+func (scr *timelineScreen) find(want Selection) bool {
+	h := scr.head()
+	if h == nil || !want.HasID {
+		return false
+	}
+	stands, ok := scr.foldsOf(h).StandsFor(want.ID.Rank)
+	if !ok {
+		return false
+	}
+	want.ID.Rank = stands
+	at := scr.best(want)
+	if at >= 0 {
+		scr.set(at)
+	}
+	return at >= 0
 }
 
 // sideways goes from the selected span to one beside or around it.
@@ -539,6 +644,11 @@ func (scr *timelineScreen) sideways(sc *scene, h *timelineHead, a keys.Action) {
 // choose1 selects a span; one that a filter hides comes back.
 func (scr *timelineScreen) choose1(sc *scene, h *timelineHead, i int) {
 	at := h.base + i
+	if g := h.folds[h.ix.Events[i].Track]; scr.folds[g] {
+		scr.unfold(g)
+		scr.apply()
+		scr.version++
+	}
 	if scr.shown != nil {
 		k := sort.Search(len(scr.shown), func(k int) bool { return int(scr.shown[k]) >= at })
 		if k == len(scr.shown) || int(scr.shown[k]) != at {
@@ -573,7 +683,8 @@ func (scr *timelineScreen) point(sc *scene, e tea.MouseMsg, f layout.Frame) bool
 	if h == nil || !over && !scr.drag.on {
 		return false
 	}
-	a, c, w := scr.axis(sc, h), scr.chart(sc, h), sc.w-2
+	lines := max(1, chartLines(f.Lead.H-1-len(scr.notes(h))))
+	a, c, w := scr.axis(sc, h), scr.chart(sc, h, lines), sc.w-2
 	switch {
 	case e.Action == tea.MouseActionRelease:
 		scr.drag.on = false
@@ -591,7 +702,7 @@ func (scr *timelineScreen) point(sc *scene, e tea.MouseMsg, f layout.Frame) bool
 		scr.drag.x = e.X
 	case e.Button == tea.MouseButtonLeft && e.Action == tea.MouseActionPress:
 		scr.drag.on, scr.drag.x, scr.drag.y = true, e.X, e.Y
-		lines := max(1, min(f.Lead.H-2-h.missingLines(), c.Lines()))
+		lines = min(lines, c.Lines())
 		c.View.Line(c.LineOf(), c.Lines(), lines)
 		if i := c.EventAt(e.X-1, e.Y-f.Lead.Y-1, w); i >= 0 && e.Y-f.Lead.Y-1 < lines {
 			scr.inside = false
@@ -602,119 +713,4 @@ func (scr *timelineScreen) point(sc *scene, e tea.MouseMsg, f layout.Frame) bool
 	}
 	scr.version++
 	return true
-}
-
-func (scr *timelineScreen) detail(sc *scene, r row, w int) *doc {
-	scr.follow(sc)
-	d := newDoc(sc, w)
-	switch r := r.(type) {
-	case *spanRow:
-		scr.docSpan(d, r)
-	case *sumRow:
-		docSum(d, r)
-	}
-	return d
-}
-
-// slowParts is from how many spans within one on its callees are added up beside the UI.
-const slowParts = 20_000
-
-func (scr *timelineScreen) docSpan(d *doc, r *spanRow) {
-	e, ix := r.event(), r.h.ix
-	d.add(theme.T(theme.Bold, e.Name))
-	if p := r.phase(); p != nil && p.ID.CompileID.Frame >= 0 {
-		d.link(r.sel(), theme.T(theme.Accent, "compile "+idText(p.ID)))
-	}
-	d.labelled("total", spanTook(e))
-	if !e.Open {
-		d.labelled("own", timeline.Duration(ix.Own(r.i)))
-	}
-	from, _ := ix.Axis.Span()
-	d.labelled("begins", timeline.Duration(e.Start-from)+" after the first")
-	d.labelled("track", ix.Tracks[e.Track])
-	if p := ix.Parent(r.i); p >= 0 {
-		d.labelled("within", ix.Events[p].Name)
-	}
-	parts, ok := scr.callees(d.sc, r)
-	switch {
-	case !ok:
-		d.heading("WITHIN IT")
-		d.add(theme.T(theme.Faint, "  being added up ..."))
-	case len(parts) > 0:
-		d.heading("WITHIN IT")
-		for _, p := range parts {
-			if p.Name == "" {
-				d.add(theme.T(theme.Faint, fmt.Sprintf("  and %d under 1 ms, %s in all", p.Count, timeline.Duration(p.Dur))))
-				continue
-			}
-			often := ""
-			if p.Count > 1 {
-				often = fmt.Sprintf("  %d times", p.Count)
-			}
-			took := theme.Span{Text: theme.FitRight(timeline.Duration(p.Dur), 11) + "  "}
-			d.add(took, theme.T(theme.Plain, p.Name), theme.T(theme.Faint, often))
-		}
-	}
-}
-
-// callees are the parts of a span, or false while they are added up.
-func (scr *timelineScreen) callees(sc *scene, r *spanRow) ([]timeline.Part, bool) {
-	if r.h.ix.Inside(r.i) < slowParts {
-		return r.h.ix.Callees(r.i, briefSpan), true
-	}
-	key := fmt.Sprintf("timeline %d %p %d", sc.version, r.h, r.i)
-	return scr.parts.get(&sc.texts, key, func() []timeline.Part { return r.h.ix.Callees(r.i, briefSpan) })
-}
-
-// mostCompiles is how many compiles of a phase or a cause are listed.
-const mostCompiles = 12
-
-func docSum(d *doc, r *sumRow) {
-	d.add(theme.T(theme.Bold, r.Name))
-	d.labelled("own", nanosOr(r.Own))
-	d.labelled("total", nanosOr(r.Total))
-	d.labelled("count", fmt.Sprint(r.Count))
-	rest := 0
-	switch r.Kind {
-	case timeline.Function, timeline.Cause:
-		d.heading("THE COMPILES")
-		for _, c := range r.Compiles[:min(mostCompiles, len(r.Compiles))] {
-			docCompile(d, c.ID, explain.FrameTitle(c.Frame), int64(c.Seconds*1e9))
-		}
-		rest = len(r.Compiles) - mostCompiles
-	case timeline.Phase:
-		d.heading("IN WHICH COMPILES")
-		by := timeline.ByCompile(r.h.report, r.Name)
-		for _, p := range by[:min(mostCompiles, len(by))] {
-			docCompile(d, p.ID, titleOf(r.h.report, p.ID), int64(p.Dur))
-		}
-		rest = len(by) - mostCompiles
-	}
-	if rest > 0 {
-		d.add(theme.T(theme.Faint, theme.Spaces(13)+fmt.Sprintf("and %d more", rest)))
-	}
-	if r.Longest >= 0 {
-		d.blank()
-		d.wrap(theme.Faint, 0, "z zooms to the longest of them.")
-	}
-}
-
-// docCompile is a line that leads to a compile.
-func docCompile(d *doc, id explain.ID, title string, ns int64) {
-	took := theme.Span{Text: theme.FitRight(nanosOr(ns), 11) + "  "}
-	if id.CompileID.Frame < 0 {
-		d.add(took, theme.T(theme.Faint, explain.RankPrefix(id)+"outside of compiles"))
-		return
-	}
-	d.link(Selection{HasID: true, ID: id}, took, theme.T(theme.Accent, idText(id)), theme.T(theme.Plain, " "+title))
-}
-
-// titleOf is the function of a compile, "" when it is unknown.
-func titleOf(r *explain.Report, id explain.ID) string {
-	for _, fr := range r.Frames {
-		if fr.ID.Rank == id.Rank && fr.ID.Epoch == id.Epoch && fr.ID.CompileID.Frame == id.CompileID.Frame {
-			return explain.FrameTitle(fr)
-		}
-	}
-	return ""
 }

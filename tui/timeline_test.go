@@ -78,10 +78,12 @@ func TestTimelineKeys(t *testing.T) {
 		expect window
 		keys right left - -
 		refute window
-		keys z
+		keys Z
 		expect window
 		keys Z
 		refute window
+		keys z
+		expect z folds ranks that did the same; Z zooms to the span
 		keys i
 		expect idle gaps are as long as they are
 		refute cut out
@@ -205,7 +207,7 @@ func BenchmarkTimelineKeys(b *testing.B) {
 	d := newDriver(&testing.T{}, f, Options{Colour: true}, 250, 80)
 	d.send(keyMsg("9"))
 	d.frame()
-	for _, k := range []string{"j", "+", "-", "left", "G", "]", "z"} {
+	for _, k := range []string{"j", "+", "-", "left", "G", "]", "Z"} {
 		b.Run(k, func(b *testing.B) {
 			for b.Loop() {
 				d.m.Update(keyMsg(k))

@@ -376,7 +376,8 @@ func (sc *scene) footerWord(b keys.Binding) string {
 	if short != "" {
 		return short
 	}
-	return b.Title
+	first, _, _ := strings.Cut(b.Title, ";")
+	return first
 }
 
 // footerKeys are the bindings of a screen's footer, in their order.

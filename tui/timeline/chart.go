@@ -29,7 +29,18 @@ func (c *Chart) gutter(w int) int {
 	if len(c.Tracks) < 2 {
 		return 0
 	}
-	return min(c.widest, max(6, w/6)) + 1
+	return min(c.widest, room(w)) + 1
+}
+
+// room is how many cells of w the names of tracks may have.
+func room(w int) int { return max(6, w/6) }
+
+// label is what a track is called at its side.
+func (c *Chart) label(track int32) string {
+	if c.labels != nil {
+		return theme.Clean(c.labels[track])
+	}
+	return theme.Clean(c.Tracks[track])
 }
 
 // LineOf is the line of the selected event, -1 for none.
@@ -38,10 +49,14 @@ func (c *Chart) LineOf() int {
 		return -1
 	}
 	want := place{c.Events[c.Selected].Track, c.level[c.Selected]}
-	return sort.Search(len(c.rows), func(i int) bool {
+	i := sort.Search(len(c.rows), func(i int) bool {
 		r := c.rows[i]
 		return r.track > want.track || r.track == want.track && r.level >= want.level
 	})
+	if i == len(c.rows) || c.rows[i] != want {
+		return -1
+	}
+	return i
 }
 
 // Draw draws h lines of levels.
@@ -54,8 +69,8 @@ func (c *Chart) Draw(w, h int) []theme.Line {
 		var l theme.Line
 		if g > 0 {
 			name := ""
-			if r.level == 0 || len(out) == 0 {
-				name = theme.Clean(c.Tracks[r.track])
+			if len(out) == 0 || c.rows[i-1].track != r.track {
+				name = c.label(r.track)
 			}
 			l = append(l, theme.Span{Text: theme.Fit(cutLeft(name, g-1), g), Style: theme.Faint})
 		}

@@ -34,15 +34,19 @@ func (e *Event) End() int64 { return e.Start + max(1, e.Dur) }
 type Index struct {
 	Events []Event
 	Tracks []string
+	Groups []Group // of ranks that did the same
 	Axis   Axis
 
-	parent []int32
-	past   []int32 // one beyond the last event within each
-	inner  []int64 // time of the events directly within each
-	level  []int32
-	tracks []levels
-	rows   []place
-	widest int // cells of the longest track name
+	members []member // of each track; none: there are no ranks
+	suffix  []int    // where in the name of each track what follows the rank begins
+	labels  []string // of the tracks in the chart; none: their names
+	parent  []int32
+	past    []int32 // one beyond the last event within each
+	inner   []int64 // time of the events directly within each
+	level   []int32
+	tracks  []levels
+	rows    []place
+	widest  int // cells of the longest track name
 }
 
 // levels are the events of one track by their level.
@@ -67,7 +71,12 @@ const slack = 2000
 
 // New makes an index. It takes the events for itself.
 func New(tracks []string, events []Event) *Index {
-	ix := &Index{Tracks: tracks, Events: events}
+	return (&Index{Tracks: tracks, Events: events}).made()
+}
+
+// made finishes an index that has its events and tracks.
+func (ix *Index) made() *Index {
+	events := ix.Events
 	for i := range events { // times are read from traces, and are added to below
 		e := &events[i]
 		e.Start = max(-farthest, min(farthest, e.Start))
@@ -110,6 +119,8 @@ func (ix *Index) divide() bool {
 		return false
 	}
 	var names []string
+	var members []member
+	var suffix []int
 	first := make([]int32, len(most))
 	for t, n := range most {
 		first[t] = int32(len(names))
@@ -117,8 +128,12 @@ func (ix *Index) divide() bool {
 		for l := range n {
 			names = append(names, fmt.Sprintf("%s +%d", ix.Tracks[t], l+1))
 		}
+		if ix.members != nil {
+			members = append(members, slices.Repeat([]member{ix.members[t]}, int(n)+1)...)
+			suffix = append(suffix, slices.Repeat([]int{ix.suffix[t]}, int(n)+1)...)
+		}
 	}
-	ix.Tracks = names
+	ix.Tracks, ix.members, ix.suffix = names, members, suffix
 	for i := range ix.Events {
 		e := &ix.Events[i]
 		e.Track = first[e.Track] + lanes[i]

@@ -40,6 +40,9 @@ type builder struct {
 	lanes  map[lane]int32
 	order  []lane
 	events []Event
+	groups []Group
+	member []member // of each lane
+	suffix []int    // where in the name of each lane what follows the rank begins
 }
 
 // Of makes the index of a report. traces are those of its Chrome traces that were read.
@@ -55,7 +58,9 @@ func Of(r *explain.Report, w Wish, traces []*chrome.Tracks) *Index {
 		}
 	}
 	b.begin(w)
-	return New(b.sorted(), b.events)
+	ix := &Index{Events: b.events, Groups: b.groups}
+	b.sorted(ix)
+	return ix.made()
 }
 
 func (b *builder) lane(l lane) int32 {
@@ -64,6 +69,7 @@ func (b *builder) lane(l lane) int32 {
 		n = int32(len(b.order))
 		b.lanes[l] = n
 		b.order = append(b.order, l)
+		b.member, b.suffix = append(b.member, noMember), append(b.suffix, 0)
 	}
 	return n
 }
@@ -92,6 +98,8 @@ func Phases(r *explain.Report) []*explain.Phase {
 func (b *builder) phases(r *explain.Report, run int, name string) {
 	threads := map[int]map[int]bool{}
 	phases := Phases(r)
+	groups, of := groupsOf(r, phases, run, len(b.groups))
+	b.groups = append(b.groups, groups...)
 	for _, p := range phases {
 		if threads[p.Source] == nil {
 			threads[p.Source] = map[int]bool{}
@@ -103,7 +111,15 @@ func (b *builder) phases(r *explain.Report, run int, name string) {
 		n, known := b.lanes[l]
 		if !known {
 			n = b.lane(l)
-			b.order[n].name = phaseTrack(r, p, name, len(threads), len(threads[p.Source]))
+			title, thread := phaseTrack(r, p, name, len(threads)), ""
+			if len(threads[p.Source]) > 1 {
+				thread = fmt.Sprintf("t%d", p.Thread)
+			}
+			b.order[n].name, b.suffix[n] = strings.TrimPrefix(title+" "+thread, " "), len(title)
+			b.order[n].name = strings.TrimSuffix(b.order[n].name, " ")
+			if g, ok := of[p.ID.Rank]; ok {
+				b.member[n] = member{g, int32(p.ID.Rank)}
+			}
 		}
 		e := Event{Name: p.Name, Start: p.Start.UnixNano(), Dur: int64(p.Dur), Track: n, Ref: int32(i), Open: p.Open}
 		e.Style = PhaseStyle(p)
@@ -115,7 +131,7 @@ func (b *builder) phases(r *explain.Report, run int, name string) {
 }
 
 // phaseTrack names the track of a phase by what tells it from others.
-func phaseTrack(r *explain.Report, p *explain.Phase, run string, files, threads int) string {
+func phaseTrack(r *explain.Report, p *explain.Phase, run string, files int) string {
 	var s []string
 	switch {
 	case run != "":
@@ -128,9 +144,6 @@ func phaseTrack(r *explain.Report, p *explain.Phase, run string, files, threads 
 		s = append(s, fmt.Sprintf("rank %d", p.ID.Rank))
 	case files > 1 && p.Source < len(r.Sources):
 		s = append(s, fileTitle(r, r.Sources[p.Source].Path))
-	}
-	if threads > 1 {
-		s = append(s, fmt.Sprintf("t%d", p.Thread))
 	}
 	return strings.Join(s, " ")
 }
@@ -220,24 +233,39 @@ func (b *builder) begin(w Wish) {
 	}
 }
 
-// sorted orders the tracks: this run, the one before, traces; ranks in their order.
-func (b *builder) sorted() []string {
+// sorted orders the tracks: this run, the one before, traces; ranks in their order, those of a group together where its
+// first one is, after the one that stands for them.
+func (b *builder) sorted(ix *Index) {
 	by := make([]int, len(b.order))
 	for i := range by {
 		by[i] = i
 	}
+	key := func(i int) (first, stands int) {
+		m := b.member[i]
+		if m.group < 0 {
+			return b.order[i].rank, 0
+		}
+		if g := &b.groups[m.group]; int(m.rank) != g.Stands {
+			return g.Ranks[0], 1
+		}
+		return b.groups[m.group].Ranks[0], 0
+	}
 	slices.SortStableFunc(by, func(i, j int) int {
 		x, y := b.order[i], b.order[j]
-		return cmp.Or(cmp.Compare(x.run, y.run), cmp.Compare(x.rank, y.rank), cmp.Compare(x.file, y.file))
+		first, stands := key(i)
+		other, beside := key(j)
+		return cmp.Or(cmp.Compare(x.run, y.run), cmp.Compare(first, other), cmp.Compare(stands, beside),
+			cmp.Compare(x.rank, y.rank), cmp.Compare(x.file, y.file))
 	})
-	to, names := make([]int32, len(by)), make([]string, len(by))
+	to := make([]int32, len(by))
 	for n, i := range by {
-		to[i], names[n] = int32(n), b.order[i].name
+		to[i] = int32(n)
+		ix.Tracks = append(ix.Tracks, b.order[i].name)
+		ix.members, ix.suffix = append(ix.members, b.member[i]), append(ix.suffix, b.suffix[i])
 	}
 	for i := range b.events {
 		b.events[i].Track = to[b.events[i].Track]
 	}
-	return names
 }
 
 // Duration is nanoseconds as people read them, up to hours.

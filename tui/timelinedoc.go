@@ -1,0 +1,139 @@
+package tui
+
+import (
+	"fmt"
+
+	"tcdbg/explain"
+	"tcdbg/tui/theme"
+	"tcdbg/tui/timeline"
+)
+
+// This file is the detail of the Timeline screen: what a span or a sum is made of.
+
+func (scr *timelineScreen) detail(sc *scene, r row, w int) *doc {
+	scr.follow(sc)
+	d := newDoc(sc, w)
+	switch r := r.(type) {
+	case *spanRow:
+		scr.docSpan(d, r)
+	case *sumRow:
+		docSum(d, r)
+	}
+	return d
+}
+
+// slowParts is from how many spans within one on its callees are added up beside the UI.
+const slowParts = 20_000
+
+func (scr *timelineScreen) docSpan(d *doc, r *spanRow) {
+	e, ix := r.event(), r.h.ix
+	d.add(theme.T(theme.Bold, e.Name))
+	if p := r.phase(); p != nil && p.ID.CompileID.Frame >= 0 {
+		d.link(r.sel(), theme.T(theme.Accent, "compile "+idText(p.ID)))
+	}
+	d.labelled("total", spanTook(e))
+	if !e.Open {
+		d.labelled("own", timeline.Duration(ix.Own(r.i)))
+	}
+	from, _ := ix.Axis.Span()
+	d.labelled("begins", timeline.Duration(e.Start-from)+" after the first")
+	d.labelled("track", ix.Tracks[e.Track])
+	if g, _ := ix.GroupOf(e.Track); g != nil {
+		docGroup(d, g)
+	}
+	if p := ix.Parent(r.i); p >= 0 {
+		d.labelled("within", ix.Events[p].Name)
+	}
+	parts, ok := scr.callees(d.sc, r)
+	switch {
+	case !ok:
+		d.heading("WITHIN IT")
+		d.add(theme.T(theme.Faint, "  being added up ..."))
+	case len(parts) > 0:
+		d.heading("WITHIN IT")
+		for _, p := range parts {
+			if p.Name == "" {
+				d.add(theme.T(theme.Faint, fmt.Sprintf("  and %d under 1 ms, %s in all", p.Count, timeline.Duration(p.Dur))))
+				continue
+			}
+			often := ""
+			if p.Count > 1 {
+				often = fmt.Sprintf("  %d times", p.Count)
+			}
+			took := theme.Span{Text: theme.FitRight(timeline.Duration(p.Dur), 11) + "  "}
+			d.add(took, theme.T(theme.Plain, p.Name), theme.T(theme.Faint, often))
+		}
+	}
+}
+
+// docGroup says which ranks did the same as that of a span, or what parted it from the others.
+func docGroup(d *doc, g *timeline.Group) {
+	if len(g.Ranks) > 1 {
+		d.wrap(theme.Faint, 0, fmt.Sprintf("Ranks %s did the same; rank %d stands for them.", explain.RankRanges(g.Ranks), g.Stands))
+	}
+	if g.Parted.Text != "" {
+		d.wrap(theme.Break, 0, theme.GlyphBreak+" "+g.Parted.Text)
+	}
+}
+
+// callees are the parts of a span, or false while they are added up.
+func (scr *timelineScreen) callees(sc *scene, r *spanRow) ([]timeline.Part, bool) {
+	if r.h.ix.Inside(r.i) < slowParts {
+		return r.h.ix.Callees(r.i, briefSpan), true
+	}
+	key := fmt.Sprintf("timeline %d %p %d", sc.version, r.h, r.i)
+	return scr.parts.get(&sc.texts, key, func() []timeline.Part { return r.h.ix.Callees(r.i, briefSpan) })
+}
+
+// mostCompiles is how many compiles of a phase or a cause are listed.
+const mostCompiles = 12
+
+func docSum(d *doc, r *sumRow) {
+	d.add(theme.T(theme.Bold, r.Name))
+	d.labelled("own", nanosOr(r.Own))
+	d.labelled("total", nanosOr(r.Total))
+	d.labelled("count", fmt.Sprint(r.Count))
+	rest := 0
+	switch r.Kind {
+	case timeline.Function, timeline.Cause:
+		d.heading("THE COMPILES")
+		for _, c := range r.Compiles[:min(mostCompiles, len(r.Compiles))] {
+			docCompile(d, c.ID, explain.FrameTitle(c.Frame), int64(c.Seconds*1e9))
+		}
+		rest = len(r.Compiles) - mostCompiles
+	case timeline.Phase:
+		d.heading("IN WHICH COMPILES")
+		by := timeline.ByCompile(r.h.report, r.Name)
+		for _, p := range by[:min(mostCompiles, len(by))] {
+			docCompile(d, p.ID, titleOf(r.h.report, p.ID), int64(p.Dur))
+		}
+		rest = len(by) - mostCompiles
+	}
+	if rest > 0 {
+		d.add(theme.T(theme.Faint, theme.Spaces(13)+fmt.Sprintf("and %d more", rest)))
+	}
+	if r.Longest >= 0 {
+		d.blank()
+		d.wrap(theme.Faint, 0, "Z zooms to the longest of them.")
+	}
+}
+
+// docCompile is a line that leads to a compile.
+func docCompile(d *doc, id explain.ID, title string, ns int64) {
+	took := theme.Span{Text: theme.FitRight(nanosOr(ns), 11) + "  "}
+	if id.CompileID.Frame < 0 {
+		d.add(took, theme.T(theme.Faint, explain.RankPrefix(id)+"outside of compiles"))
+		return
+	}
+	d.link(Selection{HasID: true, ID: id}, took, theme.T(theme.Accent, idText(id)), theme.T(theme.Plain, " "+title))
+}
+
+// titleOf is the function of a compile, "" when it is unknown.
+func titleOf(r *explain.Report, id explain.ID) string {
+	for _, fr := range r.Frames {
+		if fr.ID.Rank == id.Rank && fr.ID.Epoch == id.Epoch && fr.ID.CompileID.Frame == id.CompileID.Frame {
+			return explain.FrameTitle(fr)
+		}
+	}
+	return ""
+}
