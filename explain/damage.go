@@ -1,6 +1,11 @@
 package explain
 
+import "fmt"
+
 // This file words what is wrong with what was read: nothing is left out in silence.
+
+// MostOpen bounds the phases of one thread that run within each other.
+const MostOpen = 1 << 10
 
 // Damage says what could not be read, does not fit, was left out or is never recorded.
 func (r *Report) Damage() []string {
@@ -32,6 +37,11 @@ func (r *Report) Damage() []string {
 	add(r.Stats.Oversized, "record", "cut for its size", "cut for their size")
 	add(r.UnlistedGuards, "guard", "on sizes that is left out, there are too many", "on sizes that are left out, there are too many")
 	add(r.LeftOut, "record", "that is counted and left out, the report is full", "that are counted and left out, the report is full")
+	add(
+		r.DeepPhases, "phase", fmt.Sprintf("within %d others that is left out", MostOpen),
+		fmt.Sprintf("within %d others that are left out", MostOpen),
+	)
+	add(r.InstantsLeftOut, "instant event", "that is left out, there are too many", "that are left out, there are too many")
 	if r.Exports {
 		out = append(out, ExportUnrecorded)
 	}

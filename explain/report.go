@@ -82,20 +82,23 @@ type Report struct {
 	Phases     []*Phase // compile-time flame chart, by start
 	// PhasesLeftOut counts phases that are in PhaseSums alone, because there are too many.
 	PhasesLeftOut int64
-	Unclosed      []Phase // of a trace that is over: phases whose end was not recorded, by start
-	Instants      []Instant
-	Caches        []CacheEvent
-	Symbols       []*Symbol
-	Ranks         []*Rank
-	RankGroups    []*RankGroup   // the ranks by what they did alike, the largest group first
-	Stragglers    []Straggler    // ranks whose compiles took far longer than the usual rank's
-	Schedules     []RankSchedule // what the ranks of one job must do in one order
-	Divergence    []string       // where each rank first does otherwise than the usual one
-	Advice        []Advice       // what to do first, costliest first
-	Side          []SideNote     // perf hints, CUDA graph skips and other remarks
-	PhaseSums     []PhaseSum     // compile time by phase, costliest first
-	Stats         logs.Stats     // what was wrong with the sources
-	Sources       []logs.Source
+	// DeepPhases counts phases that are nowhere, because they ran within too many others.
+	DeepPhases      int64
+	Unclosed        []Phase // of a trace that is over: phases whose end was not recorded, by start
+	Instants        []Instant
+	InstantsLeftOut int64 // those that are not in Instants, because there are too many
+	Caches          []CacheEvent
+	Symbols         []*Symbol
+	Ranks           []*Rank
+	RankGroups      []*RankGroup   // the ranks by what they did alike, the largest group first
+	Stragglers      []Straggler    // ranks whose compiles took far longer than the usual rank's
+	Schedules       []RankSchedule // what the ranks of one job must do in one order
+	Divergence      []string       // where each rank first does otherwise than the usual one
+	Advice          []Advice       // what to do first, costliest first
+	Side            []SideNote     // perf hints, CUDA graph skips and other remarks
+	PhaseSums       []PhaseSum     // compile time by phase, costliest first
+	Stats           logs.Stats     // what was wrong with the sources
+	Sources         []logs.Source
 	// UnlistedGuards counts the conditions on sizes that are in no compile's
 	// ShapeGuards, because there are too many.
 	UnlistedGuards int64

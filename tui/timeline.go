@@ -86,6 +86,12 @@ func (scr *timelineScreen) empty(sc *scene) []string {
 		return []string{"Reading the trace ..."}
 	}
 	out := []string{"No compile phase is recorded.", "Phases come from chromium_event records of the trace; text logs have none."}
+	if traces := scr.traces.Read(sc.report); len(traces) > 0 {
+		out = []string{"No span is recorded."}
+	}
+	if missing := timeline.Missing(sc.report, *scr.wish.Load(), scr.traces.Read(sc.report)); missing != "" {
+		out = append(out, missing)
+	}
 	return append(out, scr.traces.Problems(sc.report)...)
 }
 

@@ -184,6 +184,16 @@ func TestTimelineSaysWhatIsMissing(t *testing.T) {
 		screen Timeline
 		expect not drawn: 2 counters, 3 flow events, 7 async events, 1 other event
 	`)
+	if err := os.WriteFile(path, []byte(strings.Replace(text, `"ph":"X"`, `"ph":"C"`, 1)+"]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d = newDriver(t, &fakeFeed{report: &explain.Report{Traces: r.Traces}, run: Run{Title: "kinds.json"}}, Options{}, 80, 24)
+	d.script(`
+		screen Timeline
+		expect No span is recorded.
+		expect not drawn: 3 counters, 3 flow events, 7 async events, 1 other event
+		refute text logs have none
+	`)
 	f := gapFeed()
 	f.report.PhasesLeftOut = 1204
 	d = newDriver(t, f, Options{}, 80, 24)

@@ -1,5 +1,7 @@
 package fold
 
+import "tcdbg/explain"
+
 // This file bounds what a fold holds. A log may be made of tens of millions of
 // tiny records, each of which opens a compile of its own.
 
@@ -29,4 +31,4 @@ func (f *Fold) full() bool { return f.held > f.maxHeld }
 
 // maxOpen bounds the phases of one thread that are open at a time: each end looks
 // through them for its begin.
-const maxOpen = 1 << 10
+const maxOpen = explain.MostOpen

@@ -56,37 +56,63 @@ func chromiumEvent(f *Fold, r *logs.Record) {
 	switch ph {
 	case 'B':
 		f.extend(time.UnixMicro(int64(ts)), 0)
-		open, known := rs.stacks[threadKey{r.Source, r.Thread}]
-		if !known {
-			f.hold(heldStage)
-		}
-		if len(open) < maxOpen {
-			rs.stacks[threadKey{r.Source, r.Thread}] = append(open, openPhase{name: name, id: f.id(r), start: ts})
-		}
+		f.openPhase(rs, r, name, ts)
 		if r.HasID && name == "entire_frame_compile" {
 			f.compileOf(r).begun = true
 		}
 	case 'E':
 		f.closePhase(rs, r, name, ts)
 	case 'i', 'I':
-		if at := time.UnixMicro(int64(ts)); len(f.instants) < maxInstants {
-			f.instants = append(f.instants, explain.Instant{Name: name, ID: f.id(r), At: at})
-			f.extend(at, 0)
+		if len(f.instants) >= maxInstants {
+			f.instantsLeftOut++
+			return
 		}
+		at := time.UnixMicro(int64(ts))
+		f.instants = append(f.instants, explain.Instant{Name: name, ID: f.id(r), At: at})
+		f.extend(at, 0)
+	}
+}
+
+// openPhase keeps the begin of a phase until its end comes; within too many others it is only counted.
+func (f *Fold) openPhase(rs *rankState, r *logs.Record, name string, ts float64) {
+	key := threadKey{r.Source, r.Thread}
+	open, known := rs.stacks[key]
+	if !known {
+		f.hold(heldStage)
+	}
+	if len(open) < maxOpen {
+		rs.stacks[key] = append(open, openPhase{name: name, id: f.id(r), start: ts})
+		return
+	}
+	f.deepPhases++
+	deep := rs.deep[key]
+	if deep == nil {
+		deep = map[string]int{}
+		rs.deep[key] = deep
+	}
+	if deep[name] > 0 || len(deep) < maxOpen {
+		deep[name]++ // its end is not that of one that is kept
 	}
 }
 
 // closePhase pairs an end with its begin, which is the innermost open one of
 // that name: threads of one process share a stack.
 func (f *Fold) closePhase(rs *rankState, r *logs.Record, name string, ts float64) {
-	open := rs.stacks[threadKey{r.Source, r.Thread}]
+	key := threadKey{r.Source, r.Thread}
+	if deep := rs.deep[key]; deep[name] > 0 {
+		if deep[name]--; deep[name] == 0 {
+			delete(deep, name)
+		}
+		return
+	}
+	open := rs.stacks[key]
 	for i := len(open) - 1; i >= 0; i-- {
 		p := open[i]
 		if p.name != name {
 			continue
 		}
 		dur := plausible((ts-p.start)/1e6) * 1e6
-		rs.stacks[threadKey{r.Source, r.Thread}] = append(open[:i], open[i+1:]...)
+		rs.stacks[key] = append(open[:i], open[i+1:]...)
 		if i > 0 {
 			open[i-1].inner += dur
 		}

@@ -1,6 +1,9 @@
 package fold
 
 import (
+	"fmt"
+	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,4 +48,78 @@ func TestPhasesBeyondTheBoundAreCounted(t *testing.T) {
 	if err := render.WriteText(&text, r); err != nil || !strings.Contains(text.String(), "7 phases are not kept one by one") {
 		t.Error(err, text.String())
 	}
+	checkWritten(t, r, `"phases_left_out": 7`, "7 phases are not kept one by one; the table has them", `"phases_left_out":7`)
+}
+
+// checkWritten looks for a text in the JSON report, the HTML report and the Chrome trace of a report.
+func checkWritten(t *testing.T, r *explain.Report, inJSON, inHTML, inChrome string) {
+	t.Helper()
+	for _, c := range []struct {
+		name, want string
+		write      func(io.Writer, *explain.Report) error
+	}{{"JSON", inJSON, render.WriteJSON}, {"HTML", inHTML, render.WriteHTML}, {"Chrome", inChrome, render.WriteChrome}} {
+		var b strings.Builder
+		if err := c.write(&b, r); err != nil || !strings.Contains(b.String(), c.want) {
+			t.Errorf("%s lacks %s: %v", c.name, c.want, err)
+		}
+	}
+}
+
+// chromeLine is a record of an event at so many microseconds.
+func chromeLine(name, ph string, ts int) string {
+	return payload(`{"chromium_event": {}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0`,
+		fmt.Sprintf(`{"name": %q, "ts": %d, "args": {}, "ph": %q, "cat": "dynamo_timed", "tid": 0, "pid": 0}`, name, ts, ph))
+}
+
+// Instants beyond the bound are counted, and the reports say so.
+func TestInstantsBeyondTheBoundAreCounted(t *testing.T) {
+	var b strings.Builder
+	for i := range maxInstants + 5 {
+		b.WriteString(chromeLine("miss", "i", 1_000_000+i))
+	}
+	r := foldText(t, b.String())
+	if len(r.Instants) != maxInstants || r.InstantsLeftOut != 5 {
+		t.Errorf("%d instants, %d left out", len(r.Instants), r.InstantsLeftOut)
+	}
+	told := "5 instant events that are left out, there are too many"
+	if !slices.Contains(r.Damage(), told) {
+		t.Errorf("%q", r.Damage())
+	}
+	checkWritten(t, r, `"instants_left_out": 5`, told, `"instants_left_out":5`)
+}
+
+// Phases within too many others are counted, and the ends of these are not taken for those of others.
+func TestPhasesTooDeepAreCounted(t *testing.T) {
+	var b strings.Builder
+	at := 0
+	event := func(name, ph string) {
+		at += 1000
+		b.WriteString(chromeLine(name, ph, 1_000_000+at))
+	}
+	for range maxOpen {
+		event("again", "B")
+	}
+	for range 3 {
+		event("again", "B")
+	}
+	event("other", "B")
+	event("other", "E")
+	for range maxOpen + 3 {
+		event("again", "E")
+	}
+	r := foldText(t, b.String())
+	if len(r.Phases) != maxOpen || r.DeepPhases != 4 || len(r.Unclosed) != 0 {
+		t.Errorf("%d phases, %d too deep, %d unclosed", len(r.Phases), r.DeepPhases, len(r.Unclosed))
+	}
+	if first := r.Phases[0]; first.Dur != time.Duration(at-1000)*time.Microsecond {
+		t.Errorf("the outermost took %v of %v", first.Dur, time.Duration(at)*time.Microsecond)
+	}
+	if last := r.Phases[maxOpen-1]; last.Dur != 9*time.Millisecond {
+		t.Errorf("the innermost took %v", last.Dur)
+	}
+	told := "4 phases within 1024 others that are left out"
+	if !slices.Contains(r.Damage(), told) {
+		t.Errorf("%q", r.Damage())
+	}
+	checkWritten(t, r, `"deep_phases_left_out": 4`, told, `"deep_phases_left_out":4`)
 }

@@ -65,21 +65,24 @@ type Fold struct {
 	phases    []explain.Phase
 	// phasesLeftOut counts phases beyond maxPhases, which are only summed.
 	phasesLeftOut int64
-	instants      []explain.Instant
-	sums          map[string]*explain.PhaseSum
-	sumOrder      []string
-	fusing        map[explain.ID]*explain.Fusion // open text fusion logs
-	kernels       map[kernelKey]*explain.Kernel
-	parsed        *fx.Graph // the newest captured graph, whose kernels mostly come next
-	parsedOf      *explain.Graph
-	strings       map[string]string
-	backward      float64 // seconds of backward compiles that ran on their own
-	textual       bool    // records of converted text were seen
-	traced        map[int]bool
-	source        *explain.Source
-	snap          *explain.Report
-	dirty         bool
-	interning     int // bytes of strings
+	// deepPhases counts phases within maxOpen others, which are dropped.
+	deepPhases      int64
+	instants        []explain.Instant
+	instantsLeftOut int64
+	sums            map[string]*explain.PhaseSum
+	sumOrder        []string
+	fusing          map[explain.ID]*explain.Fusion // open text fusion logs
+	kernels         map[kernelKey]*explain.Kernel
+	parsed          *fx.Graph // the newest captured graph, whose kernels mostly come next
+	parsedOf        *explain.Graph
+	strings         map[string]string
+	backward        float64 // seconds of backward compiles that ran on their own
+	textual         bool    // records of converted text were seen
+	traced          map[int]bool
+	source          *explain.Source
+	snap            *explain.Report
+	dirty           bool
+	interning       int // bytes of strings
 	// synthetic numbers the functions of text logs without ids.
 	synthetic map[string]int
 	pasted    int   // graphs without ids
@@ -120,6 +123,7 @@ type rankState struct {
 	rank    int
 	caches  []byte
 	stacks  map[threadKey][]openPhase
+	deep    map[threadKey]map[string]int // open phases that are on no stack, by name
 	records int64
 }
 
@@ -379,7 +383,7 @@ func (f *Fold) rank(r *logs.Record) *rankState {
 	rs := f.ranks[r.Rank]
 	if rs == nil {
 		f.hold(heldRank)
-		rs = &rankState{rank: r.Rank, stacks: map[threadKey][]openPhase{}}
+		rs = &rankState{rank: r.Rank, stacks: map[threadKey][]openPhase{}, deep: map[threadKey]map[string]int{}}
 		f.ranks[r.Rank] = rs
 	}
 	return rs

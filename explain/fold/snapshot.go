@@ -306,8 +306,8 @@ func copyPhases(f *Fold, r *explain.Report) {
 	} else {
 		r.Unclosed = open
 	}
-	r.PhasesLeftOut = f.phasesLeftOut
-	r.Instants = slices.Clone(f.instants)
+	r.PhasesLeftOut, r.DeepPhases = f.phasesLeftOut, f.deepPhases
+	r.Instants, r.InstantsLeftOut = slices.Clone(f.instants), f.instantsLeftOut
 	sort.SliceStable(phases, func(i, j int) bool {
 		if !phases[i].Start.Equal(phases[j].Start) {
 			return phases[i].Start.Before(phases[j].Start)

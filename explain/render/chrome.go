@@ -35,8 +35,12 @@ func WriteChrome(w io.Writer, r *explain.Report) error {
 	events := chromeEvents(r)
 	b := bufio.NewWriter(w)
 	_, _ = b.WriteString(`{"displayTimeUnit":"ms",`) // the writer keeps its first error for Flush
-	if start := chromeStart(r); !start.IsZero() {
-		_, _ = b.WriteString(`"otherData":{"start":"` + start.UTC().Format(time.RFC3339Nano) + `"},`)
+	if other := chromeOther(r); len(other) > 0 {
+		text, err := json.Marshal(other)
+		if err != nil {
+			return err
+		}
+		_, _ = b.WriteString(`"otherData":` + string(text) + ",")
 	}
 	_, _ = b.WriteString(`"traceEvents":[`)
 	for i := range events {
@@ -52,6 +56,25 @@ func WriteChrome(w io.Writer, r *explain.Report) error {
 	}
 	_, _ = b.WriteString("\n]}\n")
 	return b.Flush()
+}
+
+// chromeOther is what the events do not say: when they begin, and which there are too many of.
+func chromeOther(r *explain.Report) map[string]any {
+	out := map[string]any{}
+	if start := chromeStart(r); !start.IsZero() {
+		out["start"] = start.UTC().Format(time.RFC3339Nano)
+	}
+	for _, left := range []struct {
+		name string
+		n    int64
+	}{
+		{"phases_left_out", r.PhasesLeftOut}, {"deep_phases_left_out", r.DeepPhases}, {"instants_left_out", r.InstantsLeftOut},
+	} {
+		if left.n > 0 {
+			out[left.name] = left.n
+		}
+	}
+	return out
 }
 
 // chromeStart is the earliest moment of what is written.

@@ -89,9 +89,16 @@ func (h *htmlWriter) flame(r *explain.Report) {
 	}
 	h.raw("</div>")
 	if cut > 0 {
-		h.raw(`<p class="cut">Not drawn: ` + explain.Count(cut, "span") + `, too short or too many. All of them: <code>`)
+		all := "All of them"
+		if r.PhasesLeftOut > 0 {
+			all = "All that are kept"
+		}
+		h.raw(`<p class="cut">Not drawn: ` + explain.Count(cut, "span") + `, too short or too many. ` + all + `: <code>`)
 		h.esc("tcdbg report --format chrome " + h.trace)
 		h.raw("</code></p>")
+	}
+	if n := r.PhasesLeftOut; n > 0 {
+		h.raw(`<p class="cut">` + explain.Are(int(n), "phase") + ` not kept one by one; the table has them.</p>`)
 	}
 }
 

@@ -61,6 +61,9 @@ type jsonDamage struct {
 	Oversized   int64    `json:"oversized"`
 	Unlisted    int64    `json:"unlisted_guards,omitempty"`
 	LeftOut     int64    `json:"left_out,omitempty"`
+	Phases      int64    `json:"phases_left_out,omitempty"`
+	Deep        int64    `json:"deep_phases_left_out,omitempty"`
+	Instants    int64    `json:"instants_left_out,omitempty"`
 	Sources     []string `json:"sources"` // what ended a source early
 }
 
@@ -333,7 +336,10 @@ func WriteJSON(w io.Writer, r *explain.Report) error {
 func toJSON(r *explain.Report) *jsonReport {
 	j := &jsonReport{
 		Version: jsonVersion, Title: r.Title, Engine: r.Engine, PeakMemory: r.State.Peak, Totals: r.Totals, ByKind: r.ByKind,
-		Damage: jsonDamage{r.Stats.BadJSON, r.Stats.MD5Mismatch, r.Stats.Stray, r.Stats.Oversized, r.UnlistedGuards, r.LeftOut, []string{}},
+		Damage: jsonDamage{
+			r.Stats.BadJSON, r.Stats.MD5Mismatch, r.Stats.Stray, r.Stats.Oversized, r.UnlistedGuards, r.LeftOut,
+			r.PhasesLeftOut, r.DeepPhases, r.InstantsLeftOut, []string{},
+		},
 	}
 	for _, s := range r.Sources {
 		if s.Err != nil {

@@ -40,6 +40,21 @@ func (f *Files) Of(r *explain.Report) []*chrome.Tracks {
 	return out
 }
 
+// Read are the traces of a report that have been read; while some are being read, none.
+func (f *Files) Read(r *explain.Report) []*chrome.Tracks {
+	if !f.mu.TryLock() {
+		return nil
+	}
+	defer f.mu.Unlock()
+	var out []*chrome.Tracks
+	for _, t := range r.Traces {
+		if have := f.have[t.File]; have != nil && have.tracks != nil {
+			out = append(out, have.tracks)
+		}
+	}
+	return out
+}
+
 // Problems says which traces of a report could not be read; while some are being read, of none.
 func (f *Files) Problems(r *explain.Report) []string {
 	if len(r.Traces) == 0 || !f.mu.TryLock() {

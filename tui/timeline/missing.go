@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"fmt"
 	"strings"
 
 	"tcdbg/explain"
@@ -14,6 +15,9 @@ func Missing(r *explain.Report, w Wish, traces []*chrome.Tracks) string {
 	var notes []string
 	if n := r.PhasesLeftOut; n > 0 {
 		notes = append(notes, explain.Are(int(n), "phase")+" not kept")
+	}
+	if n := r.DeepPhases; n > 0 {
+		notes = append(notes, explain.Are(int(n), "phase")+fmt.Sprintf(" not kept, within %d others", explain.MostOpen))
 	}
 	if w.Before != nil && w.Before.PhasesLeftOut > 0 {
 		notes = append(notes, explain.Are(int(w.Before.PhasesLeftOut), "phase")+" not kept of the run before")
