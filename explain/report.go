@@ -135,7 +135,7 @@ type PhaseSum struct {
 	Name    string
 	Count   int
 	Seconds float64 // with the phases inside
-	Self    float64 // without
+	Self    float64 // of each by itself, as Phase has it
 }
 
 // Totals are the counts that a person compares.
@@ -571,6 +571,7 @@ type Phase struct {
 	ID    ID
 	Start time.Time
 	Dur   time.Duration
+	Self  time.Duration // in which no phase ran that began later on its thread
 	Depth int
 	Open  bool // it still runs: Dur reaches to the newest event
 	// Of which file of the report's Sources, and of which process or thread there.

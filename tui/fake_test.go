@@ -458,6 +458,19 @@ func addPhases(r *explain.Report, t0 time.Time) {
 		{Name: "trace", Count: 2, Seconds: 0.09, Self: 0.09},
 		{Name: "cc", Count: 1, Seconds: 0.075, Self: 0.075},
 	}
+	selfTimes(r.Phases)
+}
+
+// selfTimes gives each phase what those within it leave: they come after it, and lie deeper.
+func selfTimes(phases []*explain.Phase) {
+	var open []*explain.Phase
+	for _, p := range phases {
+		p.Self = p.Dur
+		if open = open[:min(p.Depth, len(open))]; len(open) > 0 {
+			open[len(open)-1].Self -= p.Dur
+		}
+		open = append(open, p)
+	}
 }
 
 // richFeed is the captioner as a live run.

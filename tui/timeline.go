@@ -113,7 +113,7 @@ func (scr *timelineScreen) rows(in *input) []row {
 		return nil
 	}
 	about := &timelineHead{ix: ix, scr: scr, report: r, phases: timeline.Phases(r), missing: timeline.Missing(r, wish, traces)}
-	about.brief, about.briefOwn = ix.Brief(briefSpan)
+	about.brief, about.briefSelf = ix.Brief(briefSpan)
 	about.folds = ix.FoldNames()
 	rows := about.sums()
 	if len(rows) == 0 {
@@ -121,7 +121,7 @@ func (scr *timelineScreen) rows(in *input) []row {
 	}
 	about.text, about.right = rows[0].(*headRow).text, rows[0].(*headRow).right
 	rows[0] = about
-	rows = append(rows, &headRow{}, &headRow{text: "IN ORDER", right: "with what is within    own"})
+	rows = append(rows, &headRow{}, &headRow{text: "IN ORDER", right: "total      self"})
 	about.base = len(rows)
 	events := make([]spanRow, len(ix.Events))
 	for i := range events {
@@ -134,15 +134,15 @@ func (scr *timelineScreen) rows(in *input) []row {
 // timelineHead is the first row, which has what the others are of.
 type timelineHead struct {
 	headRow
-	ix       *timeline.Index
-	scr      *timelineScreen
-	report   *explain.Report
-	phases   []*explain.Phase
-	base     int      // row of the first event
-	folds    []string // of each track what it folds as, "" for nothing
-	brief    int      // events under a millisecond
-	briefOwn int64
-	missing  string // what the chart does not show, "" for nothing
+	ix        *timeline.Index
+	scr       *timelineScreen
+	report    *explain.Report
+	phases    []*explain.Phase
+	base      int      // row of the first event
+	folds     []string // of each track what it folds as, "" for nothing
+	brief     int      // events under a millisecond
+	briefSelf int64
+	missing   string // what the chart does not show, "" for nothing
 }
 
 // head is that of the rows that are there, nil for none.
@@ -163,12 +163,12 @@ func (h *timelineHead) sums() []row {
 		}
 		rows = append(rows, &headRow{text: t.Title, right: "self time   total   count"})
 		for i := range t.Sums {
-			rows = append(rows, &sumRow{&t.Sums[i], t.Sums[0].Own, h})
+			rows = append(rows, &sumRow{&t.Sums[i], t.Sums[0].Self, h})
 		}
 		if rest := t.Rest; rest.Count > 0 {
 			rows = append(rows, &headRow{
 				text:  fmt.Sprintf("and %d more", t.More),
-				right: fmt.Sprintf("%s in all, %s", timeline.Duration(rest.Own), count(rest.Count, t.Counts)),
+				right: fmt.Sprintf("%s in all, %s", timeline.Duration(rest.Self), count(rest.Count, t.Counts)),
 			})
 		}
 	}
@@ -193,14 +193,14 @@ func (r *sumRow) sel() Selection {
 }
 
 func (r *sumRow) draw(_ *scene, w int) theme.Line {
-	tail := padded(-9, nanosOr(r.Own), -8, nanosOr(r.Total), -6, r.Count)
+	tail := padded(-9, nanosOr(r.Self), -8, nanosOr(r.Total), -6, r.Count)
 	name := min(40, max(16, w/3))
 	if r.Kind == timeline.Cause {
 		name = max(16, w*3/5)
 	}
 	l := theme.Line{theme.T(theme.Plain, theme.Fit(theme.Clean(r.Name), name)+" ")}
 	room := w - name - 2 - len(tail)
-	l = append(l, theme.Span{Text: theme.Fit(bar(float64(r.Own), float64(r.most), room), max(0, room)) + " ", Style: theme.Accent})
+	l = append(l, theme.Span{Text: theme.Fit(bar(float64(r.Self), float64(r.most), room), max(0, room)) + " ", Style: theme.Accent})
 	return append(l, theme.Span{Text: tail, Style: theme.Faint})
 }
 
@@ -257,15 +257,15 @@ func (r *spanRow) draw(sc *scene, w int) theme.Line {
 		}
 		l = theme.Line{{Text: theme.Fit(id, max(minIDColumn, sc.facts.idWidth)) + " ", Style: theme.Faint}}
 	}
-	own := timeline.Duration(r.h.ix.Own(r.i))
+	self := timeline.Duration(r.h.ix.Self(r.i))
 	if e.Open {
-		own = ""
+		self = ""
 	}
 	l = append(
 		l,
 		theme.Span{Text: theme.Fit(label, name) + " "},
 		theme.Span{Text: theme.FitRight(spanTook(e), 9) + " "},
-		theme.Span{Text: theme.FitRight(own, 9) + " ", Style: theme.Faint},
+		theme.Span{Text: theme.FitRight(self, 9) + " ", Style: theme.Faint},
 	)
 	room := w - l.Width()
 	if room < 8 {
@@ -397,7 +397,7 @@ func (scr *timelineScreen) chosen(h *timelineHead, r *spanRow) theme.Line {
 	e := r.event()
 	l := theme.Line{{Text: " "}, theme.T(theme.Yellow|theme.Bold, theme.GlyphCursor+e.Name), {Text: "  " + spanTook(e)}}
 	if n := h.ix.Inside(r.i); n > 0 && !e.Open {
-		l = append(l, theme.Span{Text: fmt.Sprintf(", %s of its own · %s within it", timeline.Duration(h.ix.Own(r.i)), count(n, "span"))})
+		l = append(l, theme.Span{Text: fmt.Sprintf(", self %s · %s within it", timeline.Duration(h.ix.Self(r.i)), count(n, "span"))})
 	}
 	if p := h.ix.Parent(r.i); p >= 0 {
 		l = append(l, theme.T(theme.Faint, " · within "+h.ix.Events[p].Name))
@@ -426,7 +426,7 @@ func (scr *timelineScreen) totals(sc *scene, h *timelineHead) theme.Line {
 		head = append(head, theme.Span{Text: fmt.Sprintf(" · window %s", timeline.Duration(y-x)), Style: theme.Accent})
 	}
 	if h.brief > 0 {
-		text := fmt.Sprintf(" · %d under 1 ms, %s in all", h.brief, timeline.Duration(h.briefOwn))
+		text := fmt.Sprintf(" · %d under 1 ms, %s in all", h.brief, timeline.Duration(h.briefSelf))
 		head = append(head, theme.Span{Text: text, Style: theme.Faint})
 	}
 	if len(h.phases) > 0 {

@@ -42,6 +42,7 @@ func gapFeed() *fakeFeed {
 		fr.Compiles = []*explain.Compile{{ID: id, Frame: fr, Seconds: 1, Status: explain.Compiled}}
 		r.Frames = append(r.Frames, fr)
 	}
+	selfTimes(r.Phases)
 	for i := range 12 {
 		r.PhaseSums = append(r.PhaseSums, *sums[fmt.Sprintf("phase %d", i)])
 	}
@@ -201,6 +202,35 @@ func TestTimelineSaysWhatIsMissing(t *testing.T) {
 		keys 9
 		screen Timeline
 		expect 1204 phases are not kept
+	`)
+}
+
+// The list, the line below the chart, the detail and the sums show one self time: that of the report, also where phases of
+// a thread overlap.
+func TestTimelineShowsOneSelfTime(t *testing.T) {
+	t0 := time.UnixMilli(1_800_000_000_000)
+	id := explain.ID{Rank: -1}
+	r := &explain.Report{Title: "train.py", Phases: []*explain.Phase{
+		{Name: "wait", ID: id, Start: t0, Dur: 10 * time.Second, Self: 3 * time.Second},
+		{Name: "inner", ID: id, Start: t0.Add(time.Second), Dur: 2 * time.Second, Self: 2 * time.Second, Depth: 1},
+		{Name: "compile_file", ID: id, Start: t0.Add(5 * time.Second), Dur: 10 * time.Second, Self: 10 * time.Second, Depth: 1},
+	}}
+	for _, p := range r.Phases {
+		r.PhaseSums = append(r.PhaseSums, explain.PhaseSum{Name: p.Name, Count: 1, Seconds: p.Dur.Seconds(), Self: p.Self.Seconds()})
+	}
+	d := newDriver(t, &fakeFeed{report: r, run: Run{Title: "train.py"}}, Options{}, 160, 50)
+	d.script(`
+		keys 9
+		expect 3.00 s   10.0 s      1
+		expect self        3.00 s
+		keys / 
+		type wait
+		keys enter n
+		expect wait  10.00 s, self 3.00 s · 1 span within it
+		expect self        3.00 s
+		expect Of the total 5.00 s are of phases that began later
+		expect total      self
+		refute of its own
 	`)
 }
 

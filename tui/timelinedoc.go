@@ -33,7 +33,7 @@ func (scr *timelineScreen) docSpan(d *doc, r *spanRow) {
 	}
 	d.labelled("total", spanTook(e))
 	if !e.Open {
-		d.labelled("own", timeline.Duration(ix.Own(r.i)))
+		d.labelled("self", timeline.Duration(ix.Self(r.i)))
 	}
 	from, _ := ix.Axis.Span()
 	d.labelled("begins", timeline.Duration(e.Start-from)+" after the first")
@@ -44,26 +44,44 @@ func (scr *timelineScreen) docSpan(d *doc, r *spanRow) {
 	if p := ix.Parent(r.i); p >= 0 {
 		d.labelled("within", ix.Events[p].Name)
 	}
+	scr.docWithin(d, r)
+}
+
+// docWithin lists what lies within a span, and says how much of the rest is not its own.
+func (scr *timelineScreen) docWithin(d *doc, r *spanRow) {
+	e := r.event()
 	parts, ok := scr.callees(d.sc, r)
-	switch {
-	case !ok:
+	if !ok {
 		d.heading("WITHIN IT")
 		d.add(theme.T(theme.Faint, "  being added up ..."))
-	case len(parts) > 0:
-		d.heading("WITHIN IT")
-		for _, p := range parts {
-			if p.Name == "" {
-				d.add(theme.T(theme.Faint, fmt.Sprintf("  and %d under 1 ms, %s in all", p.Count, timeline.Duration(p.Dur))))
-				continue
-			}
-			often := ""
-			if p.Count > 1 {
-				often = fmt.Sprintf("  %d times", p.Count)
-			}
-			took := theme.Span{Text: theme.FitRight(timeline.Duration(p.Dur), 11) + "  "}
-			d.add(took, theme.T(theme.Plain, p.Name), theme.T(theme.Faint, often))
-		}
+		return
 	}
+	beside := e.Dur - r.h.ix.Self(r.i)
+	if len(parts) > 0 {
+		d.heading("WITHIN IT")
+	}
+	for _, p := range parts {
+		beside -= p.Dur
+		if p.Name == "" {
+			d.add(theme.T(theme.Faint, fmt.Sprintf("  and %d under 1 ms, %s in all", p.Count, timeline.Duration(p.Dur))))
+			continue
+		}
+		often := ""
+		if p.Count > 1 {
+			often = fmt.Sprintf("  %d times", p.Count)
+		}
+		took := theme.Span{Text: theme.FitRight(timeline.Duration(p.Dur), 11) + "  "}
+		d.add(took, theme.T(theme.Plain, p.Name), theme.T(theme.Faint, often))
+	}
+	if beside < briefSpan || e.Open {
+		return
+	}
+	what := " are of phases that began later and lie beside it"
+	if r.h.report.PhasesLeftOut > 0 {
+		what += ", or are not kept"
+	}
+	d.blank()
+	d.wrap(theme.Faint, 0, "Of the total "+timeline.Duration(beside)+what+".")
 }
 
 // docGroup says which ranks did the same as that of a span, or what parted it from the others.
@@ -90,7 +108,7 @@ const mostCompiles = 12
 
 func docSum(d *doc, r *sumRow) {
 	d.add(theme.T(theme.Bold, r.Name))
-	d.labelled("own", nanosOr(r.Own))
+	d.labelled("self", nanosOr(r.Self))
 	d.labelled("total", nanosOr(r.Total))
 	d.labelled("count", fmt.Sprint(r.Count))
 	rest := 0

@@ -36,6 +36,7 @@ func jobFeed() *fakeFeed {
 		if !slices.Contains([]int{17, 100, 200}, rank) {
 			r.RankGroups[0].Ranks = append(r.RankGroups[0].Ranks, rank)
 		}
+		begin := len(r.Phases)
 		id := explain.ID{Rank: rank, CompileID: logs.CompileID{}}
 		add := func(name string, depth int, from, dur time.Duration) {
 			r.Phases = append(r.Phases, &explain.Phase{
@@ -48,6 +49,7 @@ func jobFeed() *fakeFeed {
 		if rank == 42 {
 			add("gc", 12, time.Second, time.Second)
 		}
+		selfTimes(r.Phases[begin:])
 		r.Sources = append(r.Sources, logs.Source{Path: fmt.Sprintf("/job/%d.log", rank)})
 	}
 	r.Stragglers = []explain.Straggler{{Rank: 200, Seconds: 9, Usual: 3}}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
 	"tcdbg/explain"
 )
@@ -162,24 +161,13 @@ func usualPhases(phases map[int]map[string]float64, ranks int) map[string]float6
 // phasesByRank sums what each rank spent in each phase itself, and not in those within.
 func phasesByRank(r *explain.Report) map[int]map[string]float64 {
 	out := map[int]map[string]float64{}
-	open := map[int][]*explain.Phase{} // by rank
-	add := func(rank int, name string, d time.Duration) {
-		if out[rank] == nil {
-			out[rank] = map[string]float64{}
+	for _, p := range r.Phases {
+		of := out[p.ID.Rank]
+		if of == nil {
+			of = map[string]float64{}
+			out[p.ID.Rank] = of
 		}
-		out[rank][name] += d.Seconds()
-	}
-	for _, p := range r.Phases { // by start
-		rank := p.ID.Rank
-		stack := open[rank]
-		stack = stack[:min(len(stack), p.Depth)]
-		add(rank, p.Name, p.Dur)
-		if len(stack) > 0 && len(stack) == p.Depth {
-			if up := stack[len(stack)-1]; !p.Start.Before(up.Start) && p.Start.Before(up.Start.Add(up.Dur)) {
-				add(rank, up.Name, -p.Dur)
-			}
-		}
-		open[rank] = append(stack, p)
+		of[p.Name] += p.Self.Seconds()
 	}
 	return out
 }

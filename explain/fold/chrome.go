@@ -15,7 +15,28 @@ type openPhase struct {
 	name  string
 	id    explain.ID
 	start float64 // µs
-	inner float64 // µs of phases within
+	self  float64 // µs in which it was the last of its stack
+	alike float64 // µs of those of its name within it, which it counts when it ends
+}
+
+// phaseStack is the phases of a thread that are open, by their begin. Workers may share one: then they end in any order.
+type phaseStack struct {
+	open []openPhase
+	at   float64        // of the last event, µs
+	deep map[string]int // open phases beyond maxOpen, by name
+}
+
+// setBack is by how much a clock that goes back was set back; by less, events of two threads changed places.
+const setBack = 1e6 // µs
+
+// tick gives the time since the last event to the phase that began last.
+func (s *phaseStack) tick(ts float64) {
+	if n := len(s.open); n > 0 && ts > s.at {
+		s.open[n-1].self += plausible((ts-s.at)/1e6) * 1e6
+	}
+	if ts > s.at || ts < s.at-setBack {
+		s.at = ts
+	}
 }
 
 // maxPhases bounds the flame chart: beyond it short phases are only summed.
@@ -56,7 +77,7 @@ func chromiumEvent(f *Fold, r *logs.Record) {
 	switch ph {
 	case 'B':
 		f.extend(time.UnixMicro(int64(ts)), 0)
-		f.openPhase(rs, r, name, ts)
+		beginPhase(f, rs, r, name, ts)
 		if r.HasID && name == "entire_frame_compile" {
 			f.compileOf(r).begun = true
 		}
@@ -73,59 +94,63 @@ func chromiumEvent(f *Fold, r *logs.Record) {
 	}
 }
 
-// openPhase keeps the begin of a phase until its end comes; within too many others it is only counted.
-func (f *Fold) openPhase(rs *rankState, r *logs.Record, name string, ts float64) {
+// beginPhase keeps the begin of a phase until its end comes; within too many others it is only counted.
+func beginPhase(f *Fold, rs *rankState, r *logs.Record, name string, ts float64) {
 	key := threadKey{r.Source, r.Thread}
-	open, known := rs.stacks[key]
-	if !known {
+	s := rs.stacks[key]
+	if s == nil {
 		f.hold(heldStage)
+		s = &phaseStack{}
+		rs.stacks[key] = s
 	}
-	if len(open) < maxOpen {
-		rs.stacks[key] = append(open, openPhase{name: name, id: f.id(r), start: ts})
+	s.tick(ts)
+	if len(s.open) < maxOpen {
+		s.open = append(s.open, openPhase{name: name, id: f.id(r), start: ts})
 		return
 	}
 	f.deepPhases++
-	deep := rs.deep[key]
-	if deep == nil {
-		deep = map[string]int{}
-		rs.deep[key] = deep
+	if s.deep == nil {
+		s.deep = map[string]int{}
 	}
-	if deep[name] > 0 || len(deep) < maxOpen {
-		deep[name]++ // its end is not that of one that is kept
+	if s.deep[name] > 0 || len(s.deep) < maxOpen {
+		s.deep[name]++ // its end is not that of one that is kept
 	}
 }
 
 // closePhase pairs an end with its begin, which is the innermost open one of
 // that name: threads of one process share a stack.
 func (f *Fold) closePhase(rs *rankState, r *logs.Record, name string, ts float64) {
-	key := threadKey{r.Source, r.Thread}
-	if deep := rs.deep[key]; deep[name] > 0 {
-		if deep[name]--; deep[name] == 0 {
-			delete(deep, name)
+	s := rs.stacks[threadKey{r.Source, r.Thread}]
+	if s == nil {
+		return
+	}
+	s.tick(ts)
+	if s.deep[name] > 0 {
+		if s.deep[name]--; s.deep[name] == 0 {
+			delete(s.deep, name)
 		}
 		return
 	}
-	open := rs.stacks[key]
-	for i := len(open) - 1; i >= 0; i-- {
-		p := open[i]
+	for i := len(s.open) - 1; i >= 0; i-- {
+		p := s.open[i]
 		if p.name != name {
 			continue
 		}
 		dur := plausible((ts-p.start)/1e6) * 1e6
-		rs.stacks[key] = append(open[:i], open[i+1:]...)
-		if i > 0 {
-			open[i-1].inner += dur
-		}
+		self := min(p.self, dur)
+		s.open = append(s.open[:i], s.open[i+1:]...)
 		whole := dur
-		for _, outer := range open[:i] {
-			if outer.name == name { // counted by the outer one already
+		for k := i - 1; k >= 0; k-- {
+			if outer := &s.open[k]; outer.name == name { // the outer one counts it
+				outer.alike += dur
 				whole = 0
+				break
 			}
 		}
-		f.sumPhase(name, whole, max(dur-p.inner, 0))
+		f.sumPhase(name, whole, self)
 		f.keepPhase(explain.Phase{
-			Name: name, ID: p.id, Start: time.UnixMicro(int64(p.start)),
-			Dur: time.Duration(dur * 1e3), Depth: i, Source: r.Source, Thread: r.Thread,
+			Name: name, ID: p.id, Start: time.UnixMicro(int64(p.start)), Dur: time.Duration(dur * 1e3),
+			Self: time.Duration(self * 1e3), Depth: i, Source: r.Source, Thread: r.Thread,
 		})
 		if r.HasID && (name == "entire_frame_compile" || name == "_compile.compile_inner") {
 			if c := f.compileOf(r); c != nil {

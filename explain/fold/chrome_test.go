@@ -71,6 +71,43 @@ func chromeLine(name, ph string, ts int) string {
 		fmt.Sprintf(`{"name": %q, "ts": %d, "args": {}, "ph": %q, "cat": "dynamo_timed", "tid": 0, "pid": 0}`, name, ts, ph))
 }
 
+// The self time of a phase is that in which it began last; what overlaps on one thread is counted once.
+func TestSelfTimesOfWhatOverlaps(t *testing.T) {
+	event := func(name, ph string, ms int) string { return chromeLine(name, ph, 1_000_000+1000*ms) }
+	r := foldText(t, event("load", "B", 0)+event("compile_file", "B", 10)+event("wait", "B", 17)+event("compile_file", "B", 18)+
+		event("compile_file", "E", 110)+event("compile_file", "E", 160)+event("wait", "E", 170)+event("load", "E", 175))
+	var got []string
+	all := time.Duration(0)
+	for _, p := range r.Phases {
+		got = append(got, fmt.Sprintf("%s %v of %v", p.Name, p.Self, p.Dur))
+		all += p.Self
+	}
+	want := []string{"load 15ms of 175ms", "compile_file 7ms of 150ms", "wait 61ms of 153ms", "compile_file 92ms of 92ms"}
+	if !slices.Equal(got, want) || all != 175*time.Millisecond {
+		t.Errorf("%q, %v in all", got, all)
+	}
+	for _, s := range r.PhaseSums {
+		for _, p := range r.Phases {
+			if p.Name == s.Name {
+				s.Self -= p.Self.Seconds()
+			}
+		}
+		if s.Self > 1e-9 || s.Self < -1e-9 {
+			t.Errorf("the sum of %s differs by %v", s.Name, s.Self)
+		}
+	}
+}
+
+// A phase without an end does not keep those of its name within it out of the sums.
+func TestSumsWithinWhatNeverEnds(t *testing.T) {
+	event := func(name, ph string, ms int) string { return chromeLine(name, ph, 1_000_000+1000*ms) }
+	r := foldText(t, event("dynamo", "B", 0)+event("dynamo", "B", 10)+event("dynamo", "E", 30)+
+		event("dynamo", "B", 40)+event("dynamo", "E", 41))
+	if s := r.PhaseSums[0]; s.Count != 2 || s.Seconds != 0.021 || s.Self != 0.021 {
+		t.Errorf("%+v", s)
+	}
+}
+
 // Instants beyond the bound are counted, and the reports say so.
 func TestInstantsBeyondTheBoundAreCounted(t *testing.T) {
 	var b strings.Builder

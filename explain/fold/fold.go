@@ -122,8 +122,7 @@ type kernelKey struct {
 type rankState struct {
 	rank    int
 	caches  []byte
-	stacks  map[threadKey][]openPhase
-	deep    map[threadKey]map[string]int // open phases that are on no stack, by name
+	stacks  map[threadKey]*phaseStack
 	records int64
 }
 
@@ -383,7 +382,7 @@ func (f *Fold) rank(r *logs.Record) *rankState {
 	rs := f.ranks[r.Rank]
 	if rs == nil {
 		f.hold(heldRank)
-		rs = &rankState{rank: r.Rank, stacks: map[threadKey][]openPhase{}, deep: map[threadKey]map[string]int{}}
+		rs = &rankState{rank: r.Rank, stacks: map[threadKey]*phaseStack{}}
 		f.ranks[r.Rank] = rs
 	}
 	return rs

@@ -281,11 +281,16 @@ func copyKernels(f *Fold, r *explain.Report) {
 func openPhases(f *Fold) []explain.Phase {
 	var out []explain.Phase
 	for _, rs := range f.ranks {
-		for of, open := range rs.stacks {
-			for i, p := range open {
+		for of, s := range rs.stacks {
+			for i, p := range s.open {
 				at := time.UnixMicro(int64(p.start))
+				dur := max(f.end.Sub(at), 0)
+				self := time.Duration(p.self * 1e3)
+				if i == len(s.open)-1 {
+					self += max(f.end.Sub(time.UnixMicro(int64(s.at))), 0)
+				}
 				out = append(out, explain.Phase{
-					Name: p.name, ID: p.id, Start: at, Dur: max(f.end.Sub(at), 0), Depth: i, Open: true,
+					Name: p.name, ID: p.id, Start: at, Dur: dur, Self: min(self, dur), Depth: i, Open: true,
 					Source: of.source, Thread: of.thread,
 				})
 			}
@@ -318,9 +323,18 @@ func copyPhases(f *Fold, r *explain.Report) {
 	for i := range phases {
 		r.Phases[i] = &phases[i]
 	}
+	within := map[string]float64{} // seconds in phases of a name that ended within one that has not
+	for _, rs := range f.ranks {
+		for _, s := range rs.stacks {
+			for _, p := range s.open {
+				within[p.name] += p.alike / 1e6
+			}
+		}
+	}
 	for _, name := range f.sumOrder {
 		s := *f.sums[name]
-		s.Self = min(s.Self, s.Seconds) // overlapping workers share one stack
+		s.Seconds += within[name]
+		s.Self = min(s.Self, s.Seconds) // the clock may have been set
 		r.PhaseSums = append(r.PhaseSums, s)
 	}
 	sort.SliceStable(r.PhaseSums, func(i, j int) bool { return r.PhaseSums[i].Self > r.PhaseSums[j].Self })

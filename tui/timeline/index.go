@@ -24,6 +24,9 @@ type Event struct {
 	Ref        int32 // what it stands for, to whom it belongs
 	Style      theme.Style
 	Open       bool // it still runs
+	// Self is of a phase what its report says. Of others it is not Told: what those within it on its track leave.
+	Told bool
+	Self int64
 }
 
 // End is where an event ends; what took no time has a nanosecond, so that it can be found.
@@ -210,8 +213,14 @@ func (ix *Index) nest() {
 	closeTo(0, n)
 }
 
-// Own is the time of an event without those within it.
-func (ix *Index) Own(i int) int64 { return max(0, ix.Events[i].Dur-ix.inner[i]) }
+// Self is the time of an event itself, without those within it.
+func (ix *Index) Self(i int) int64 {
+	e := &ix.Events[i]
+	if e.Told {
+		return max(0, min(e.Self, e.Dur))
+	}
+	return max(0, e.Dur-ix.inner[i])
+}
 
 // Level is how deep an event lies.
 func (ix *Index) Level(i int) int { return int(ix.level[i]) }
@@ -268,16 +277,15 @@ func (ix *Index) Callees(i int, brief int64) []Part {
 	return parts
 }
 
-// Brief is how many events took some time, but less than this, and how long they took without those within
-// them.
-func (ix *Index) Brief(less int64) (n int, own int64) {
+// Brief is how many events took some time, but less than this, and their self time.
+func (ix *Index) Brief(less int64) (n int, self int64) {
 	for i := range ix.Events {
 		if ix.Events[i].Dur > 0 && ix.Events[i].Dur < less && !ix.Events[i].Open {
 			n++
-			own += ix.Own(i)
+			self += ix.Self(i)
 		}
 	}
-	return n, own
+	return n, self
 }
 
 // Inside is how many events lie within one, at any depth.

@@ -88,6 +88,7 @@ func Phases(r *explain.Report) []*explain.Phase {
 			}
 			out = append(out, &explain.Phase{
 				Name: "compile " + explain.FrameTitle(fr), ID: c.ID, Start: c.Start, Dur: time.Duration(c.Seconds * 1e9),
+				Self: time.Duration(c.Seconds * 1e9),
 			})
 		}
 	}
@@ -122,6 +123,7 @@ func (b *builder) phases(r *explain.Report, run int, name string) {
 			}
 		}
 		e := Event{Name: p.Name, Start: p.Start.UnixNano(), Dur: int64(p.Dur), Track: n, Ref: int32(i), Open: p.Open}
+		e.Told, e.Self = true, int64(p.Self)
 		e.Style = PhaseStyle(p)
 		if run > 0 {
 			e.Ref, e.Open = OfBefore, false

@@ -20,11 +20,11 @@ const (
 
 // Sum is time that has something in common.
 type Sum struct {
-	Name, Kind string
-	Count      int
-	Own, Total int64 // without and with what is within; what is within one of its name counts once
-	Longest    int   // event, -1: none is kept
-	Compiles   []*explain.Compile
+	Name, Kind  string
+	Count       int
+	Self, Total int64 // without and with what is within; what is within one of its name counts once
+	Longest     int   // event, -1: none is kept
+	Compiles    []*explain.Compile
 }
 
 // Table is sums of one kind, most first; those that have no row are in Rest, so that nothing is
@@ -55,7 +55,7 @@ func (ix *Index) Tables(r *explain.Report) []Table {
 			t.Sums = sums[:most]
 			for _, s := range sums[most:] {
 				t.More++
-				t.Rest.Count, t.Rest.Own = t.Rest.Count+s.Count, t.Rest.Own+s.Own
+				t.Rest.Count, t.Rest.Self = t.Rest.Count+s.Count, t.Rest.Self+s.Self
 			}
 		}
 		out = append(out, t)
@@ -85,14 +85,14 @@ func (ix *Index) phases(r *explain.Report) []Sum {
 		if !ok {
 			n = -1
 		}
-		out = append(out, Sum{Name: s.Name, Kind: Phase, Count: s.Count, Own: nanos(s.Self), Total: nanos(s.Seconds), Longest: n})
+		out = append(out, Sum{Name: s.Name, Kind: Phase, Count: s.Count, Self: nanos(s.Self), Total: nanos(s.Seconds), Longest: n})
 	}
 	return out
 }
 
 func nanos(seconds float64) int64 { return int64(seconds*1e9 + 0.5) }
 
-// Sums adds up the events that stand for the same, by name, by their own time.
+// Sums adds up the events that stand for the same, by name, by their self time.
 func (ix *Index) Sums(of int32) []Sum {
 	at := map[string]int{}
 	var sums []Sum
@@ -110,7 +110,7 @@ func (ix *Index) Sums(of int32) []Sum {
 		}
 		s := &sums[n]
 		s.Count++
-		s.Own += ix.Own(i)
+		s.Self += ix.Self(i)
 		if past[n] <= int32(i) { // not within one of its name
 			past[n] = ix.past[i]
 			s.Total += e.Dur
@@ -119,7 +119,7 @@ func (ix *Index) Sums(of int32) []Sum {
 			s.Longest = i
 		}
 	}
-	slices.SortStableFunc(sums, func(a, b Sum) int { return cmp.Compare(b.Own, a.Own) })
+	slices.SortStableFunc(sums, func(a, b Sum) int { return cmp.Compare(b.Self, a.Self) })
 	return sums
 }
 
@@ -142,11 +142,11 @@ func groups[K comparable](r *explain.Report, kind string, key func(c *explain.Co
 			s := &out[n]
 			s.Compiles = append(s.Compiles, c)
 			s.Count++
-			s.Own += nanos(c.Seconds)
-			s.Total = s.Own
+			s.Self += nanos(c.Seconds)
+			s.Total = s.Self
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Sum) int { return cmp.Compare(b.Own, a.Own) })
+	slices.SortStableFunc(out, func(a, b Sum) int { return cmp.Compare(b.Self, a.Self) })
 	return out
 }
 

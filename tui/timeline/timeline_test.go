@@ -30,7 +30,7 @@ func text(ls []theme.Line) string {
 	return b.String()
 }
 
-// All levels are there, and own and total time are exact.
+// All levels are there, and self and total time are exact.
 func TestNesting(t *testing.T) {
 	var events []Event
 	for d := range 12 {
@@ -41,8 +41,8 @@ func TestNesting(t *testing.T) {
 	if ix.Lines() != 13 {
 		t.Fatalf("%d levels", ix.Lines())
 	}
-	if got := ix.Own(11); got != 13*second-second/2 {
-		t.Errorf("own time %d", got)
+	if got := ix.Self(11); got != 13*second-second/2 {
+		t.Errorf("self time %d", got)
 	}
 	if got := ix.Callees(11, 1e6); len(got) != 1 || got[0].Count != 2 || got[0].Dur != second/2 {
 		t.Errorf("%+v", got)
@@ -74,10 +74,10 @@ func TestBriefEventsCount(t *testing.T) {
 	}
 	sum := int64(0)
 	for _, s := range ix.Sums(0) {
-		sum += s.Own
+		sum += s.Self
 	}
 	if sum != 10*second {
-		t.Errorf("own times are %d in all", sum)
+		t.Errorf("self times are %d in all", sum)
 	}
 }
 
