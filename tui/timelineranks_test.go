@@ -170,6 +170,17 @@ func TestTimelineKeepsFolds(t *testing.T) {
 	}
 }
 
+// Of ranks that are open, the selected one is shown with as many levels as fit.
+func TestTimelineScrollsToATrack(t *testing.T) {
+	d := newDriver(t, jobFeed(), Options{}, 160, 50)
+	d.script("keys 9 / \ntype r9\nkeys enter z z / \ntype r99\nkeys enter")
+	lines := strings.Split(d.plain(), "\n")
+	at := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, " rank 99 ") })
+	if at < 0 || !strings.Contains(lines[at+5], "phase 5") {
+		t.Errorf("rank 99 is in line %d:\n%s", at, strings.Join(lines[:26], "\n"))
+	}
+}
+
 // A click finds the span that is drawn there, whichever tracks are folded.
 func TestTimelineClicksOnRanks(t *testing.T) {
 	d := newDriver(t, jobFeed(), Options{}, 160, 50)

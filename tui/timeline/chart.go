@@ -59,6 +59,18 @@ func (c *Chart) LineOf() int {
 	return i
 }
 
+// Scroll moves the lines so that the selected event is among the h that are shown; in a job with what else its track has.
+func (c *Chart) Scroll(h int) {
+	line := c.LineOf()
+	if last := line; line >= 0 && len(c.Groups) > 0 {
+		for last+1 < len(c.rows) && c.rows[last+1].track == c.rows[line].track {
+			last++
+		}
+		c.View.Line(last, len(c.rows), h)
+	}
+	c.View.Line(line, len(c.rows), h)
+}
+
 // Draw draws h lines of levels.
 func (c *Chart) Draw(w, h int) []theme.Line {
 	g := c.gutter(w)

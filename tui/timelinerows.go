@@ -4,11 +4,154 @@ import (
 	"fmt"
 
 	"tcdbg/explain"
+	"tcdbg/logs"
 	"tcdbg/tui/theme"
 	"tcdbg/tui/timeline"
 )
 
-// This file is the detail of the Timeline screen: what a span or a sum is made of.
+// This file is the rows of the Timeline screen, spans and sums, and the detail: what they are made of.
+
+// sumRow is the time of one phase, function or cause over the whole run.
+type sumRow struct {
+	*timeline.Sum
+	most int64
+	h    *timelineHead
+}
+
+func (r *sumRow) key() string           { return "sum " + r.Kind + " " + r.Name }
+func (r *sumRow) matches(q string) bool { return theme.IndexFold(r.Name, q) >= 0 }
+func (r *sumRow) sel() Selection {
+	if r.Compiles == nil {
+		return Selection{}
+	}
+	c := r.Compiles[0]
+	return Selection{HasID: true, ID: c.ID, Pos: placeOnly(c.Frame.Pos)}
+}
+
+func (r *sumRow) draw(_ *scene, w int) theme.Line {
+	tail := padded(-9, nanosOr(r.Self), -8, nanosOr(r.Total), -6, r.Count)
+	name := min(40, max(16, w/3))
+	if r.Kind == timeline.Cause {
+		name = max(16, w*3/5)
+	}
+	l := theme.Line{theme.T(theme.Plain, theme.Fit(theme.Clean(r.Name), name)+" ")}
+	room := w - name - 2 - len(tail)
+	l = append(l, theme.Span{Text: theme.Fit(bar(float64(r.Self), float64(r.most), room), max(0, room)) + " ", Style: theme.Accent})
+	return append(l, theme.Span{Text: tail, Style: theme.Faint})
+}
+
+// nanosOr is secondsOr of nanoseconds, which spans of a Chrome trace are told apart by.
+func nanosOr(n int64) string {
+	if n < 1e6 {
+		return nanos(n)
+	}
+	return secondsOr(float64(n) / 1e9)
+}
+
+// spanRow is one span.
+type spanRow struct {
+	h *timelineHead
+	i int
+}
+
+func (r *spanRow) event() *timeline.Event { return &r.h.ix.Events[r.i] }
+
+func (r *spanRow) phase() *explain.Phase {
+	if ref := r.event().Ref; ref >= 0 && int(ref) < len(r.h.phases) {
+		return r.h.phases[ref]
+	}
+	return nil
+}
+
+func (r *spanRow) key() string { return fmt.Sprintf("span %d %s", r.i, r.event().Name) }
+
+func (r *spanRow) matches(q string) bool {
+	p := r.phase()
+	return theme.IndexFold(r.event().Name, q) >= 0 || p != nil && about(p.ID, logs.Pos{}, q)
+}
+
+func (r *spanRow) group() string { return r.h.folds[r.event().Track] }
+
+func (r *spanRow) quiet() bool { return r.event().Dur < briefSpan && !r.event().Open }
+
+func (r *spanRow) sel() Selection {
+	if p := r.phase(); p != nil && p.ID.CompileID.Frame >= 0 {
+		return Selection{HasID: true, ID: p.ID}
+	}
+	return Selection{}
+}
+
+func (r *spanRow) draw(sc *scene, w int) theme.Line {
+	e := r.event()
+	name := min(44, max(18, w*2/5))
+	label := theme.Spaces(2*min(r.h.ix.Level(r.i), 8)) + theme.Clean(e.Name)
+	var l theme.Line
+	if len(r.h.phases) > 0 {
+		id := ""
+		if p := r.phase(); p != nil {
+			id = idText(p.ID)
+		}
+		l = theme.Line{{Text: theme.Fit(id, max(minIDColumn, sc.facts.idWidth)) + " ", Style: theme.Faint}}
+	}
+	self := timeline.Duration(r.h.ix.Self(r.i))
+	if e.Open {
+		self = ""
+	}
+	l = append(
+		l,
+		theme.Span{Text: theme.Fit(label, name) + " "},
+		theme.Span{Text: theme.FitRight(spanTook(e), 9) + " "},
+		theme.Span{Text: theme.FitRight(self, 9) + " ", Style: theme.Faint},
+	)
+	room := w - l.Width()
+	if room < 8 {
+		return l
+	}
+	return append(l, r.onAxis(sc, room)...)
+}
+
+// onAxis is where a span lies in the window, in w cells.
+func (r *spanRow) onAxis(sc *scene, w int) theme.Line {
+	e, scr := r.event(), r.h.scr
+	a := scr.axis(sc, r.h)
+	from, to := scr.view.Window(a)
+	end := e.End()
+	if e.Open {
+		_, end = a.Span()
+	}
+	cell := func(t int64) float64 { return float64(a.On(t)-from) / float64(max(1, to-from)) * float64(w) }
+	begin, past := cell(e.Start), cell(end)
+	switch {
+	case past < 0:
+		return theme.Line{{Text: "←", Style: theme.Faint}}
+	case begin >= float64(w):
+		return theme.Line{{Text: theme.Spaces(w-1) + "→", Style: theme.Faint}}
+	}
+	at := max(0, min(w-1, int(begin)))
+	n := max(1, min(w, int(past+0.5))-at)
+	return theme.Line{{Text: theme.Spaces(at)}, {Text: bar(1, 1, n), Style: e.Style}}
+}
+
+// spanTook is how long a span was; of one that has not ended nobody knows.
+func spanTook(e *timeline.Event) string {
+	if e.Open {
+		return "running"
+	}
+	return timeline.Duration(e.Dur)
+}
+
+// like says how much another span is of the same: its phase, and its compile.
+func (r *spanRow) like(i int) int {
+	o := &spanRow{r.h, i}
+	p, q := o.phase(), r.phase()
+	switch {
+	case o.event().Name != r.event().Name:
+		return 0
+	case p == nil || q == nil || p.ID.CompileID != q.ID.CompileID:
+		return 1
+	}
+	return 2
+}
 
 func (scr *timelineScreen) detail(sc *scene, r row, w int) *doc {
 	scr.follow(sc)
