@@ -181,11 +181,11 @@ func (scr *timelineScreen) docSpan(d *doc, r *spanRow) {
 	from, _ := ix.Axis.Span()
 	d.labelled("begins", timeline.Duration(e.Start-from)+" after the first")
 	d.labelled("track", ix.Tracks[e.Track])
-	if g, _ := ix.GroupOf(e.Track); g != nil {
-		docGroup(d, g)
-	}
 	if p := ix.Parent(r.i); p >= 0 {
 		d.labelled("within", ix.Events[p].Name)
+	}
+	if g, _ := ix.GroupOf(e.Track); g != nil {
+		docGroup(d, g)
 	}
 	scr.docWithin(d, r)
 }
