@@ -1,7 +1,9 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -100,6 +102,36 @@ func (g *RankGroup) Title() string {
 		return "rank " + strconv.Itoa(g.Ranks[0])
 	}
 	return "ranks " + RankRanges(g.Ranks)
+}
+
+// Standing is the rank of a group that is shown for all of them: of those that has tells of, the one whose compiles took
+// longest, as a job waits for it. longest says that they took longer than those of another rank of the group.
+func (r *Report) Standing(g *RankGroup, has func(rank int) bool) (rank int, longest, ok bool) {
+	took := func(rank int) float64 {
+		i, known := slices.BinarySearchFunc(r.Ranks, rank, func(k *Rank, rank int) int { return cmp.Compare(k.Rank, rank) })
+		if !known {
+			return 0
+		}
+		return r.Ranks[i].Totals.CompileSeconds
+	}
+	least, most := took(g.Ranks[0]), 0.0
+	for _, n := range g.Ranks {
+		t := took(n)
+		least = min(least, t)
+		if has(n) && (!ok || t > most) {
+			rank, most, ok = n, t, true
+		}
+	}
+	return rank, most > least, ok
+}
+
+// Alike says for how many ranks the times of one stand.
+func Alike(ranks, standing int, longest bool) string {
+	text := fmt.Sprintf("%d ranks alike, with the times of rank %d", ranks, standing)
+	if longest {
+		text += ", which took longest"
+	}
+	return text
 }
 
 // Text says where the time went.

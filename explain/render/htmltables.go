@@ -3,7 +3,6 @@ package render
 import (
 	"bufio"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"tcdbg/explain"
@@ -45,61 +44,6 @@ func (h *htmlWriter) asText(id, title string, r *explain.Report, write func(t *T
 func (h *htmlWriter) steady(r *explain.Report) {
 	h.asText("runtime", "Run time of steady steps", r, (*TextWriter).runTime)
 	h.asText("calls", "Calls", r, (*TextWriter).calls)
-}
-
-// timeline draws the flame chart: bars are plain elements, placed in per cent.
-func (h *htmlWriter) timeline(r *explain.Report) {
-	if len(r.Phases) == 0 || r.End.Sub(r.Start) <= 0 {
-		return
-	}
-	h.section("timeline", fmt.Sprintf("Compile time (%s)", explain.Duration(r.Totals.CompileSeconds)), false)
-	h.flame(r)
-	t := h.table("phases, costliest first", "phase", "times", "total s", "self s")
-	t.each(len(r.PhaseSums), "phase", func(i int) {
-		p := &r.PhaseSums[i]
-		t.row(p.Name, strconv.Itoa(p.Count), fmt.Sprintf("%.3f", p.Seconds), fmt.Sprintf("%.3f", p.Self))
-	})
-	t.end()
-	h.end()
-}
-
-func (h *htmlWriter) flame(r *explain.Report) {
-	const deepest, narrowest = 40, 0.02 // levels, per cent
-	span := float64(r.End.Sub(r.Start))
-	depth := 0
-	for _, p := range r.Phases {
-		depth = max(depth, p.Depth)
-	}
-	h.raw(fmt.Sprintf(`<div class="flame" role="img" aria-label="phases over time; the table below has their sums" style="height:%dpx">`,
-		(min(depth, deepest)+1)*16))
-	shown, cut := 0, 0
-	for _, p := range r.Phases {
-		width := float64(p.Dur) / span * 100
-		if width < narrowest || p.Depth > deepest || shown >= maxFlame || h.sectionFull() {
-			cut++
-			continue
-		}
-		shown++
-		left := float64(p.Start.Sub(r.Start)) / span * 100
-		h.raw(fmt.Sprintf(`<i style="left:%.3f%%;width:%.3f%%;top:%dpx" title="`, left, width, p.Depth*16))
-		h.esc(fmt.Sprintf("%s %s %.1f ms", p.Name, p.ID.CompileID.String(), float64(p.Dur)/1e6))
-		h.raw(`">`)
-		h.esc(p.Name)
-		h.raw("</i>")
-	}
-	h.raw("</div>")
-	if cut > 0 {
-		all := "All of them"
-		if r.PhasesLeftOut > 0 {
-			all = "All that are kept"
-		}
-		h.raw(`<p class="cut">Not drawn: ` + explain.Count(cut, "span") + `, too short or too many. ` + all + `: <code>`)
-		h.esc("tcdbg report --format chrome " + h.trace)
-		h.raw("</code></p>")
-	}
-	if n := r.PhasesLeftOut; n > 0 {
-		h.raw(`<p class="cut">` + explain.Are(int(n), "phase") + ` not kept one by one; the table has them.</p>`)
-	}
 }
 
 func (h *htmlWriter) tables(r *explain.Report) {

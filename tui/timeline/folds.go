@@ -3,6 +3,7 @@ package timeline
 import (
 	"fmt"
 
+	"tcdbg/explain"
 	"tcdbg/tui/theme"
 )
 
@@ -162,9 +163,5 @@ func (f Folds) Note() string {
 	case tracks > 1:
 		return fmt.Sprintf("%s%d ranks in %d tracks, each with the times of its longest rank · z opens", theme.GlyphFolded, ranks, tracks)
 	}
-	why := ""
-	if one.Longest {
-		why = ", which took longest"
-	}
-	return fmt.Sprintf("%s%d ranks alike, with the times of rank %d%s · z opens", theme.GlyphFolded, ranks, one.Stands, why)
+	return theme.GlyphFolded + explain.Alike(ranks, one.Stands, one.Longest) + " · z opens"
 }

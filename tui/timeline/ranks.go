@@ -32,32 +32,23 @@ func groupsOf(r *explain.Report, phases []*explain.Phase, run, first int) ([]Gro
 	for _, p := range phases {
 		seen[p.ID.Rank] = true
 	}
-	took, slow := map[int]float64{}, map[int]bool{}
-	for _, rk := range r.Ranks {
-		took[rk.Rank] = rk.Totals.CompileSeconds
-	}
+	slow := map[int]bool{}
 	for _, s := range r.Stragglers {
 		slow[s.Rank] = true
 	}
 	var groups []Group
 	of := map[int]int32{}
 	for _, g := range r.RankGroups {
-		out := Group{RankGroup: g, Run: run, Stands: -1}
-		low := took[g.Ranks[0]]
+		stands, longest, ok := r.Standing(g, func(rank int) bool { return seen[rank] })
+		if !ok {
+			continue
+		}
 		for _, rank := range g.Ranks {
-			low = min(low, took[rank])
-			if !seen[rank] {
-				continue
-			}
-			of[rank] = int32(first + len(groups))
-			if out.Stands < 0 || took[rank] > took[out.Stands] {
-				out.Stands = rank
+			if seen[rank] {
+				of[rank] = int32(first + len(groups))
 			}
 		}
-		if out.Stands >= 0 {
-			out.Longest, out.Slow = took[out.Stands] > low, slow[g.Ranks[0]]
-			groups = append(groups, out)
-		}
+		groups = append(groups, Group{RankGroup: g, Run: run, Stands: stands, Longest: longest, Slow: slow[g.Ranks[0]]})
 	}
 	return groups, of
 }
