@@ -57,7 +57,7 @@ func TestScripts(t *testing.T) {
 		`,
 		"a break's value chain leads to its line, and the selection follows": `
 			keys 3 enter
-			keys / 
+			keys /
 			type model.go:41
 			keys enter enter
 			screen Source
@@ -209,6 +209,16 @@ func TestScripts(t *testing.T) {
 			refute distributed.py
 			keys z
 			expect distributed.py
+		`,
+		"a search looks in what is folded": `
+			keys 3 /
+			type distributed.py
+			keys enter
+			expect "distributed.py" was folded, and is shown now
+			keys /
+			type nowhere at all
+			keys enter
+			expect "nowhere at all": not found
 		`,
 		"space pauses the program at a safe point and continues it": `
 			keys space poll

@@ -170,6 +170,19 @@ func TestTimelineKeepsFolds(t *testing.T) {
 	}
 }
 
+// The ranks of the run before fold as those of this one do, apart from them.
+func TestTimelineFoldsTheRunBefore(t *testing.T) {
+	f := jobFeed()
+	f.before = jobFeed().report
+	d := newDriver(t, f, Options{}, 160, 50)
+	d.script(`
+		keys 9 d
+		expect ▹506 ranks in 2 tracks, each with the times of its longest rank · z opens
+	`)
+	d.script("keys / \ntype phase 3\nkeys enter z\nexpect ▿rank 213\nexpect ▹253 ranks alike, with the times of rank 213")
+	d.script("keys d\nexpect ▿rank 213\nrefute ranks alike")
+}
+
 // Of ranks that are open, the selected one is shown with as many levels as fit.
 func TestTimelineScrollsToATrack(t *testing.T) {
 	d := newDriver(t, jobFeed(), Options{}, 160, 50)
