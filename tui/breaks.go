@@ -34,12 +34,9 @@ func newBreaks() screen {
 		leadLines: 2, detailed: true, view: view{folds: map[string]bool{noiseGroup: true}},
 		orders: []order{
 			{name: "causes first"},
-			{"most compile time first", breakOrder(func(a, b *breakRow) int { return cmp.Compare(b.g.Seconds, a.g.Seconds) })},
-			{"most often first", breakOrder(func(a, b *breakRow) int { return cmp.Compare(b.g.Times(), a.g.Times()) })},
-			{"by line", breakOrder(func(a, b *breakRow) int {
-				x, y := a.g.Lead.Pos, b.g.Lead.Pos
-				return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.Line, y.Line))
-			})},
+			{name: "most compile time first", compare: breakOrder(func(a, b *breakRow) int { return cmp.Compare(b.g.Seconds, a.g.Seconds) })},
+			{name: "most often first", compare: breakOrder(func(a, b *breakRow) int { return cmp.Compare(b.g.Times(), a.g.Times()) })},
+			{name: "by line", compare: breakOrder(func(a, b *breakRow) int { return comparePos(a.g.Lead.Pos, b.g.Lead.Pos) })},
 		},
 	}}
 }
@@ -204,7 +201,7 @@ func (r *breakRow) draw(sc *scene, w int) theme.Line {
 	indent := theme.Spaces(2 * r.depth)
 	switch {
 	case b.Noise:
-	case r.scr != nil && r.scr.order.compare != nil: // sorted: a break is no longer below its cause
+	case r.scr != nil && r.scr.order.sorted(): // sorted: a break is no longer below its cause
 		indent = ""
 	case r.depth > 0:
 		indent = theme.Spaces(2*r.depth-2) + "└ "

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -50,11 +51,24 @@ func newCalls() screen {
 				keys.Bind(eventBefore, "previous compile, error or eager call", group, 0, "["),
 				keys.Bind(eventAfter, "next compile, error or eager call", group, 1, "]"),
 			},
+			orders: []order{
+				{name: "as compiled"},
+				{name: "most calls first", compare: trackOrder(func(a, b *trackRow) int { return cmp.Compare(b.called, a.called) })},
+				{name: "most time first", compare: trackOrder(func(a, b *trackRow) int { return cmp.Compare(b.nanos, a.nanos) })},
+				{name: "most compiles, errors and eager calls first", compare: trackOrder(func(a, b *trackRow) int {
+					return cmp.Compare(b.events, a.events)
+				})},
+				{name: "by line", compare: trackOrder(func(a, b *trackRow) int { return comparePos(a.track.Pos, b.track.Pos) })},
+			},
 		},
 		moment: &atomic.Int64{},
 	}
 	scr.moment.Store(math.MaxInt64) // the newest
 	return scr
+}
+
+func trackOrder(compare func(a, b *trackRow) int) func(a, b row) int {
+	return func(a, b row) int { return compare(a.(*trackRow), b.(*trackRow)) }
 }
 
 func (*callsScreen) empty(sc *scene) []string {
@@ -98,6 +112,7 @@ func (scr *callsScreen) rows(in *input) []row {
 	width := 0
 	for i, t := range in.report.Calls.Tracks {
 		r := &trackRow{track: t, chart: chart, n: i, moment: scr.moment}
+		r.measure()
 		width = max(width, theme.Width(theme.Clean(t.Name)))
 		rows = append(rows, r)
 	}
@@ -114,6 +129,26 @@ type trackRow struct {
 	n      int // of the track
 	width  int // of the longest name
 	moment *atomic.Int64
+	// What it is sorted by: calls, -1 where they are not known; their time as far as they were timed; and
+	// calls that are no steady work.
+	called, nanos, events int64
+}
+
+// measure sums up the track.
+func (r *trackRow) measure() {
+	for i := range r.track.Runs {
+		run := &r.track.Runs[i]
+		r.called += run.Count
+		if run.Timed > 0 { // those that were not timed took as long
+			r.nanos += int64(float64(run.Nanos) / float64(run.Timed) * float64(run.Count))
+		}
+		if run.Event() {
+			r.events += run.Count
+		}
+	}
+	if r.track.Derived {
+		r.called = -1
+	}
 }
 
 // callAt is one call, or a run of calls that went alike, as other screens follow it.

@@ -1,12 +1,14 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
 
 	"tcdbg/explain"
+	"tcdbg/logs"
 	"tcdbg/tui/diff"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/theme"
@@ -32,9 +34,24 @@ func newGuards() screen {
 			},
 			leadLines: 2, detailed: true, share: 0.34,
 			modes: []string{"tree", "diff against the previous entry"},
+			orders: []order{
+				{name: "as compiled"},
+				{name: "slowest check first", compare: guardOrder(func(a, b *guardRow) int {
+					return cmp.Compare(b.c.Guards.Micros, a.c.Guards.Micros)
+				})},
+				{name: "most guards first", compare: guardOrder(func(a, b *guardRow) int {
+					return cmp.Compare(b.c.Guards.Leaves, a.c.Guards.Leaves)
+				})},
+				{name: "most failures first", compare: guardOrder(func(a, b *guardRow) int { return cmp.Compare(b.fails, a.fails) })},
+				{name: "by line", compare: guardOrder(func(a, b *guardRow) int { return comparePos(a.pos(), b.pos()) })},
+			},
 		},
 		trees: newKept[*explain.GuardNode](maxTrees),
 	}
+}
+
+func guardOrder(compare func(a, b *guardRow) int) func(a, b row) int {
+	return func(a, b row) int { return compare(a.(*guardRow), b.(*guardRow)) }
 }
 
 func (*guardsScreen) empty(sc *scene) []string {
@@ -132,6 +149,14 @@ func entryKey(c *explain.Compile, entry string) string {
 type guardRow struct {
 	c     *explain.Compile
 	fails int
+}
+
+// pos is where the function begins.
+func (r *guardRow) pos() logs.Pos {
+	if r.c.Frame == nil {
+		return logs.Pos{}
+	}
+	return r.c.Frame.Pos
 }
 
 func (r *guardRow) key() string    { return "guards " + idText(r.c.ID) }

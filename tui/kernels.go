@@ -42,9 +42,9 @@ func newKernels() screen {
 			modes: []string{"source", "Triton, for a GPU", "operators and lines", "full output code", "diff against the previous run"},
 			orders: []order{
 				{name: "execution order"},
-				{"slowest first", func(a, b row) int { return cmp.Compare(kernelAt(b).RunNanos(), kernelAt(a).RunNanos()) }},
-				{"most bytes first", func(a, b row) int { return cmp.Compare(kernelAt(b).Bytes, kernelAt(a).Bytes) }},
-				{"by name", func(a, b row) int { return cmp.Compare(kernelAt(a).Name, kernelAt(b).Name) }},
+				{name: "slowest first", compare: func(a, b row) int { return cmp.Compare(kernelAt(b).RunNanos(), kernelAt(a).RunNanos()) }},
+				{name: "most bytes first", compare: func(a, b row) int { return cmp.Compare(kernelAt(b).Bytes, kernelAt(a).Bytes) }},
+				{name: "by name", compare: func(a, b row) int { return cmp.Compare(kernelAt(a).Name, kernelAt(b).Name) }},
 			},
 		},
 	}

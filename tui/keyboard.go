@@ -167,7 +167,7 @@ func (m *Model) move(a keys.Action) bool {
 		l.Home(src)
 	case keys.End:
 		l.End(src)
-		if _, grows := m.shown().(tabled); grows {
+		if _, grows := m.shown().(tabled); grows && !p.order.sorted() {
 			l.SetFollow(true)
 		}
 		m.sc.frozen = false
@@ -181,6 +181,9 @@ func (m *Model) move(a keys.Action) bool {
 		return false
 	}
 	p.moved(&m.sc)
+	if a == keys.Home && l == &p.list && p.order.newest {
+		p.touched = false // it stays on the newest row
+	}
 	return true
 }
 

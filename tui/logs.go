@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -26,6 +27,12 @@ func newLogs() screen {
 	return &logsScreen{pane{
 		title:     keys.Title{Name: "Logs", Short: "Log", Key: "0", Asks: "What exactly was recorded?"},
 		leadLines: 2, detailed: true, share: 0.5,
+		orders: []order{
+			{name: "as recorded"},
+			{name: "newest first", newest: true, worth: func(r row) worth { return worth{n: -int64(r.(recordRow).i)} }},
+			{name: "largest first", worth: func(r row) worth { return worth{n: -recordAt(r).Bytes} }},
+			{name: "by kind", worth: func(r row) worth { return worth{text: recordAt(r).Kind} }},
+		},
 	}}
 }
 
@@ -70,6 +77,13 @@ type recordRows struct{ r Records }
 
 func (s recordRows) Len() int     { return s.r.Len() }
 func (s recordRows) At(i int) row { return recordRow{s.r, i} }
+
+func (s recordRows) index(key string) int { return indexOf(key, s.Len()) }
+
+func recordAt(r row) Record {
+	rec := r.(recordRow)
+	return rec.r.At(rec.i)
+}
 
 // recordRow is one record.
 type recordRow struct {
@@ -237,60 +251,76 @@ func (scr *logsScreen) takeHits(sc *scene, query string, news hits) tea.Cmd {
 	s.hits = append(s.hits, news.records...)
 	s.done = news.done
 	s.on = !news.end
+	var cmds []tea.Cmd
 	if first {
-		scr.goHit(s.hits[0])
+		cmds = append(cmds, scr.goHit(s.hits[0]))
 	}
 	if !news.end {
-		return scr.nextNews(query, s.out)
+		return tea.Batch(append(cmds, scr.nextNews(query, s.out))...)
 	}
 	sc.say(fmt.Sprintf("%q: %s", s.query, count(len(s.hits), "record")))
 	sc.notice.bad = len(s.hits) == 0
-	return nil
+	return tea.Batch(cmds...)
 }
 
 // nextHit goes to the hit after or before the cursor, going round.
-func (scr *logsScreen) nextHit(sc *scene, on bool) bool {
+func (scr *logsScreen) nextHit(sc *scene, on bool) (tea.Cmd, bool) {
 	if sc.search.query != scr.query {
-		return false
+		return nil, false
 	}
-	hits := sc.search.hits
+	hits, at := scr.inOrder(sc.search.hits)
 	if len(hits) == 0 {
 		sc.fail(fmt.Sprintf("%q: not found", sc.search.query))
-		return true
+		return nil, true
 	}
-	at := scr.list.Cursor()
-	if scr.shown != nil && at < len(scr.shown) {
-		at = int(scr.shown[at])
+	pick, found := slices.BinarySearchFunc(hits, at, func(h hit, at int) int { return cmp.Compare(h.at, at) })
+	switch {
+	case !on:
+		pick--
+	case found:
+		pick++
 	}
-	pick := hits[0]
-	if !on {
-		pick = hits[len(hits)-1]
-	}
-	for i := range hits {
-		h := hits[i]
-		if !on {
-			h = hits[len(hits)-1-i]
+	pick = (pick + len(hits)) % len(hits)
+	sc.say(fmt.Sprintf("%q: %d of %d", sc.search.query, pick+1, len(hits)))
+	return scr.goHit(hits[pick].record), true
+}
+
+// hit is a record that a search found, and where it is among others: in the list where that is sorted,
+// else in the trace.
+type hit struct{ at, record int }
+
+// inOrder is hits in the order of the list, and where among them the cursor is. Where a filter
+// hides them all, that is the trace's order.
+func (scr *logsScreen) inOrder(records []int) (out []hit, at int) {
+	at = scr.list.Cursor()
+	if scr.order.sorted() {
+		found := make(map[int]bool, len(records))
+		for _, r := range records {
+			found[r] = true
 		}
-		if on && h > at || !on && h < at {
-			pick = h
-			break
+		for i, r := range scr.shown {
+			if found[int(r)] {
+				out = append(out, hit{i, int(r)})
+			}
 		}
 	}
-	scr.goHit(pick)
-	hit, _ := slices.BinarySearch(hits, pick)
-	sc.say(fmt.Sprintf("%q: %d of %d", sc.search.query, hit+1, len(hits)))
-	return true
+	if len(out) > 0 {
+		return out, at
+	}
+	for _, r := range records {
+		out = append(out, hit{r, r})
+	}
+	return out, scr.index(at)
 }
 
 // goHit puts the cursor on a record; a filter that hides it is dropped.
-func (scr *logsScreen) goHit(i int) {
-	if scr.shown != nil {
-		scr.filter, scr.shown = "", nil
-		scr.version++
-	}
+func (scr *logsScreen) goHit(i int) tea.Cmd {
 	scr.list.SetFollow(false)
-	scr.list.Set(paneRows{&scr.pane}, i)
-	scr.note()
+	if scr.goTo(recordRow{i: i}.key()) {
+		return nil
+	}
+	scr.filter = ""
+	return scr.refilter()
 }
 
 // find goes to the record of a selection.
@@ -342,6 +372,8 @@ type outputRows struct {
 
 func (s outputRows) Len() int     { return s.o.Len() }
 func (s outputRows) At(i int) row { return outputRow{s, i} }
+
+func (s outputRows) index(key string) int { return indexOf(key, s.Len()) }
 
 // outputRow is one line.
 type outputRow struct {

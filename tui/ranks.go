@@ -23,13 +23,13 @@ func newRanks() screen {
 		leadLines: 2, detailed: true, share: 0.6,
 		orders: []order{
 			{name: "largest group first"},
-			{"slowest first", rankOrder(func(a, b *rankRow) int {
+			{name: "slowest first", compare: rankOrder(func(a, b *rankRow) int {
 				_, x := a.seconds()
 				_, y := b.seconds()
 				return cmp.Compare(y, x)
 			})},
-			{"by rank", rankOrder(func(a, b *rankRow) int { return cmp.Compare(a.ranks[0].Rank, b.ranks[0].Rank) })},
-			{"by what parted them", rankOrder(func(a, b *rankRow) int { return cmp.Compare(a.parted(), b.parted()) })},
+			{name: "by rank", compare: rankOrder(func(a, b *rankRow) int { return cmp.Compare(a.ranks[0].Rank, b.ranks[0].Rank) })},
+			{name: "by what parted them", compare: rankOrder(func(a, b *rankRow) int { return cmp.Compare(a.parted(), b.parted()) })},
 		},
 	}}
 }

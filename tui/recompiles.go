@@ -23,7 +23,7 @@ type recompilesScreen struct {
 func newRecompiles() screen {
 	return &recompilesScreen{pane{
 		title:     keys.Title{Name: "Recompiles", Short: "Rec", Key: "4", Asks: "What changed, and which guard failed?"},
-		leadLines: 2, detailed: true,
+		leadLines: 2, detailed: true, orders: recompileOrders(),
 	}}
 }
 
@@ -76,7 +76,9 @@ func (scr *recompilesScreen) lead(sc *scene, _ int) []theme.Line {
 func (*recompilesScreen) rows(in *input) []row {
 	by := map[*explain.Frame][]*explain.Recompile{}
 	var order []*explain.Frame
+	times := map[string]int{}
 	for _, rc := range in.report.Recompiles {
+		times[rc.Key]++
 		var f *explain.Frame
 		if rc.Compile != nil {
 			f = rc.Compile.Frame
@@ -95,7 +97,7 @@ func (*recompilesScreen) rows(in *input) []row {
 			rows = append(rows, &chainRow{f: f})
 		}
 		for _, rc := range by[f] {
-			rows = append(rows, &recompileRow{rc})
+			rows = append(rows, &recompileRow{rc, times[rc.Key]})
 		}
 	}
 	return rows
@@ -119,7 +121,10 @@ func (r *chainRow) draw(sc *scene, w int) theme.Line {
 }
 
 // recompileRow is one compile after the first.
-type recompileRow struct{ rc *explain.Recompile }
+type recompileRow struct {
+	rc    *explain.Recompile
+	times int // that its cause made the function compile again
+}
 
 func recompileSel(rc *explain.Recompile) Selection {
 	s := Selection{}

@@ -36,8 +36,10 @@ func (m *Model) find(on bool) tea.Cmd {
 		m.sc.say("nothing to search for; / starts a search")
 		return nil
 	}
-	if s, ok := m.shown().(searching); ok && !p.inside && s.nextHit(&m.sc, on) {
-		return nil
+	if s, ok := m.shown().(searching); ok && !p.inside {
+		if cmd, did := s.nextHit(&m.sc, on); did {
+			return cmd
+		}
 	}
 	step := 1
 	if !on {
