@@ -15,6 +15,7 @@ import (
 	"tcdbg/logs"
 	trace "tcdbg/logs/calls"
 	"tcdbg/tui/calls"
+	"tcdbg/tui/columns"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/theme"
 )
@@ -45,6 +46,7 @@ func newCalls() screen {
 		pane: pane{
 			title:     keys.Title{Name: "Calls", Short: "Cls", Key: "@", Asks: "What became of each call of a compiled function?"},
 			leadLines: 3, detailed: true, share: 0.55,
+			columns: columns.Of("name", "the function", "calls", "how often it was called"),
 			keys: []keys.Binding{
 				keys.Bind(callBefore, "previous call of the function", group, 0, "left", "h"),
 				keys.Bind(callAfter, "next call", group, 1, "right", "l"),
@@ -111,7 +113,7 @@ func (scr *callsScreen) rows(in *input) []row {
 	var rows []row
 	width := 0
 	for i, t := range in.report.Calls.Tracks {
-		r := &trackRow{track: t, chart: chart, n: i, moment: scr.moment}
+		r := &trackRow{track: t, chart: chart, n: i, moment: scr.moment, shown: scr.columns}
 		r.measure()
 		width = max(width, theme.Width(theme.Clean(t.Name)))
 		rows = append(rows, r)
@@ -129,6 +131,7 @@ type trackRow struct {
 	n      int // of the track
 	width  int // of the longest name
 	moment *atomic.Int64
+	shown  *columns.Set
 	// What it is sorted by: calls, -1 where they are not known; their time as far as they were timed; and
 	// calls that are no steady work.
 	called, nanos, events int64
@@ -200,8 +203,11 @@ func (r *trackRow) matches(q string) bool {
 }
 
 func (r *trackRow) draw(_ *scene, w int) theme.Line {
-	name := min(r.width, max(10, w/3))
-	l := theme.Line{theme.T(theme.Plain, theme.Fit(theme.CutLeft(theme.Clean(r.track.Name), name), name))}
+	var l theme.Line
+	if r.shown.On("name") {
+		name := min(r.width, max(10, w/3))
+		l = append(l, theme.T(theme.Plain, theme.Fit(theme.CutLeft(theme.Clean(r.track.Name), name), name)))
+	}
 	n := fmt.Sprint(r.track.Calls())
 	switch {
 	case r.track.Derived:
@@ -209,7 +215,12 @@ func (r *trackRow) draw(_ *scene, w int) theme.Line {
 	case r.track.GivenUp:
 		n += "+"
 	}
-	l = append(l, theme.Span{Text: theme.FitRight(n, 7) + " ", Style: theme.Faint})
+	if r.shown.On("calls") {
+		l = append(l, theme.Span{Text: theme.FitRight(n, 7), Style: theme.Faint})
+	}
+	if len(l) > 0 {
+		l = append(l, theme.Span{Text: " "})
+	}
 	return append(l, r.chart.Draw(r.n, w-l.Width(), r.at())...)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"tcdbg/explain"
 	"tcdbg/logs"
+	"tcdbg/tui/columns"
 	"tcdbg/tui/diff"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/theme"
@@ -28,6 +29,10 @@ type guardsScreen struct {
 func newGuards() screen {
 	return &guardsScreen{
 		pane: pane{
+			columns: columns.Of(
+				"compile", "the cache entry", "failed", "how often a guard of it failed", "guards", "how many it has",
+				"time", "what checking them takes",
+			),
 			title: keys.Title{
 				Name: "Guards", Short: "Grd", Key: "5",
 				Asks: "What does every call check, which line needs it, and what does it cost?",
@@ -107,7 +112,7 @@ func entries(n int) string {
 	return fmt.Sprintf("%d cache entries", n)
 }
 
-func (*guardsScreen) rows(in *input) []row {
+func (scr *guardsScreen) rows(in *input) []row {
 	fails := map[string]int{}
 	for _, rc := range in.report.Recompiles {
 		for _, g := range rc.Failures {
@@ -118,7 +123,9 @@ func (*guardsScreen) rows(in *input) []row {
 	for _, f := range in.report.Frames {
 		for _, c := range f.Compiles {
 			if c.Guards != nil {
-				rows = append(rows, &guardRow{c, fails[entryKey(c, fmt.Sprintf("%d/%d", c.ID.CompileID.Frame, c.ID.Compile))]})
+				rows = append(rows, &guardRow{
+					c, fails[entryKey(c, fmt.Sprintf("%d/%d", c.ID.CompileID.Frame, c.ID.Compile))], scr.columns,
+				})
 			}
 		}
 	}
@@ -149,6 +156,7 @@ func entryKey(c *explain.Compile, entry string) string {
 type guardRow struct {
 	c     *explain.Compile
 	fails int
+	shown *columns.Set
 }
 
 // pos is where the function begins.
@@ -170,19 +178,28 @@ func (r *guardRow) draw(sc *scene, w int) theme.Line {
 	if r.c.Frame != nil {
 		name = theme.Clean(r.c.Frame.Title())
 	}
-	tail := fmt.Sprintf("%d", r.c.Guards.Leaves)
-	if w >= 48 {
-		tail = count(r.c.Guards.Leaves, "guard")
+	var tail []string
+	switch n := r.c.Guards.Leaves; {
+	case !r.shown.On("guards"):
+	case w >= 48:
+		tail = append(tail, count(n, "guard"))
+	default:
+		tail = append(tail, fmt.Sprint(n))
 	}
-	if r.c.Guards.Micros > 0 {
-		tail += fmt.Sprintf("  %.2f us", r.c.Guards.Micros)
+	if r.c.Guards.Micros > 0 && r.shown.On("time") {
+		tail = append(tail, fmt.Sprintf("%.2f us", r.c.Guards.Micros))
 	}
-	l := theme.Line{{Text: theme.GlyphGuard + " ", Style: theme.Guard}, {Text: sc.idCell(r.c.ID), Style: theme.Faint}, {Text: name}}
-	if r.fails > 0 {
+	l := theme.Line{{Text: theme.GlyphGuard + " ", Style: theme.Guard}}
+	if r.shown.On("compile") {
+		l = append(l, theme.Span{Text: sc.idCell(r.c.ID), Style: theme.Faint})
+	}
+	l = append(l, theme.Span{Text: name})
+	if r.fails > 0 && r.shown.On("failed") {
 		l = append(l, theme.Span{Text: fmt.Sprintf("  %s failed %s", theme.GlyphRecompile, times(r.fails)), Style: theme.Recompile})
 	}
-	l = l.Fit(max(0, w-theme.Width(tail)-1))
-	return append(l, theme.Span{Text: " " + tail, Style: theme.Faint})
+	text := strings.Join(tail, "  ")
+	l = l.Fit(max(0, w-theme.Width(text)-1))
+	return append(l, theme.Span{Text: " " + text, Style: theme.Faint})
 }
 
 // tree parses an entry's guards once, beside the UI.

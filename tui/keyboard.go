@@ -92,6 +92,8 @@ func (m *Model) do(a keys.Action) tea.Cmd {
 		m.sc.say(markWords[a])
 	case keys.Narrower, keys.Wider:
 		m.current().resize(&m.sc, a == keys.Wider)
+	case keys.Columns:
+		m.current().openColumns(&m.sc)
 	case keys.Filter:
 		return m.openFilter()
 	case keys.NextMatch, keys.PrevMatch:

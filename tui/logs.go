@@ -9,6 +9,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"tcdbg/tui/columns"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/syntax"
 	"tcdbg/tui/theme"
@@ -27,6 +28,7 @@ func newLogs() screen {
 	return &logsScreen{pane{
 		title:     keys.Title{Name: "Logs", Short: "Log", Key: "0", Asks: "What exactly was recorded?"},
 		leadLines: 2, detailed: true, share: 0.5,
+		columns: columns.Of("time", "when it was written", "compile", "the compile that it is about, and its rank", "size", "its bytes"),
 		orders: []order{
 			{name: "as recorded"},
 			{name: "newest first", newest: true, worth: func(r row) worth { return worth{n: -int64(r.(recordRow).i)} }},
@@ -65,18 +67,21 @@ func (scr *logsScreen) lead(sc *scene, _ int) []theme.Line {
 }
 
 // table lists the records.
-func (*logsScreen) table(feed Feed) rowsOf {
+func (scr *logsScreen) table(feed Feed) rowsOf {
 	if r := feed.Records(); r != nil {
-		return recordRows{r}
+		return recordRows{r, scr.columns}
 	}
 	return rowSlice(nil)
 }
 
 // recordRows are the records as rows.
-type recordRows struct{ r Records }
+type recordRows struct {
+	r     Records
+	shown *columns.Set
+}
 
 func (s recordRows) Len() int     { return s.r.Len() }
-func (s recordRows) At(i int) row { return recordRow{s.r, i} }
+func (s recordRows) At(i int) row { return recordRow{s.r, i, s.shown} }
 
 func (s recordRows) index(key string) int { return indexOf(key, s.Len()) }
 
@@ -87,8 +92,9 @@ func recordAt(r row) Record {
 
 // recordRow is one record.
 type recordRow struct {
-	r Records
-	i int
+	r     Records
+	i     int
+	shown *columns.Set
 }
 
 func (r recordRow) key() string    { return fmt.Sprint(r.i) }
@@ -108,13 +114,19 @@ func (r recordRow) draw(_ *scene, w int) theme.Line {
 	if rec.Rank >= 0 {
 		id += fmt.Sprintf(" r%d", rec.Rank)
 	}
-	size := bytesText(rec.Bytes)
-	l := theme.Line{
-		{Text: theme.Clean(rec.Time) + " ", Style: theme.Faint},
-		{Text: theme.Fit(id, 8) + " ", Style: theme.Faint},
-		theme.T(kindStyle(rec.Kind), rec.Kind+" "), theme.T(theme.Faint, rec.Summary),
+	size := ""
+	if r.shown.On("size") {
+		size = " " + bytesText(rec.Bytes)
 	}
-	return append(l.Fit(max(0, w-len(size)-1)), theme.Span{Text: " " + size, Style: theme.Faint})
+	var l theme.Line
+	if r.shown.On("time") {
+		l = append(l, theme.Span{Text: theme.Clean(rec.Time) + " ", Style: theme.Faint})
+	}
+	if r.shown.On("compile") {
+		l = append(l, theme.Span{Text: theme.Fit(id, 8) + " ", Style: theme.Faint})
+	}
+	l = append(l, theme.T(kindStyle(rec.Kind), rec.Kind+" "), theme.T(theme.Faint, rec.Summary))
+	return append(l.Fit(max(0, w-len(size))), theme.Span{Text: size, Style: theme.Faint})
 }
 
 // kindStyle colours the records that people look for.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"tcdbg/explain"
+	"tcdbg/tui/columns"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/layout"
 	"tcdbg/tui/list"
@@ -27,6 +28,7 @@ type pane struct {
 	chosen    float64             // the share that the user chose, 0: none
 	modes     []string
 	orders    []order
+	columns   *columns.Set // of the list that can be hidden; nil: none
 
 	view
 	list    list.List

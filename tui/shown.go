@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -311,22 +312,21 @@ func (p *pane) nextOrder(sc *scene) tea.Cmd {
 	return p.refilter()
 }
 
-// filterNote says below the list what the filter leaves, and how rows are sorted.
+// filterNote says below the list what the filter leaves, how rows are sorted, and whether columns are hidden.
 func (p *pane) filterNote() string {
-	order := ""
+	var notes []string
 	if p.order.sorted() {
-		order = p.order.name
+		notes = append(notes, p.order.name)
+	}
+	if hidden := p.columnNote(); hidden != "" {
+		notes = append(notes, hidden)
 	}
 	if p.filter == "" {
-		return order
+		return strings.Join(notes, ", ")
 	}
 	total := 0
 	if p.all != nil {
 		total = p.all.Len()
 	}
-	note := fmt.Sprintf("filter %q: %d of %d", p.filter, p.Len(), total)
-	if order != "" {
-		note += ", " + order
-	}
-	return note
+	return strings.Join(append([]string{fmt.Sprintf("filter %q: %d of %d", p.filter, p.Len(), total)}, notes...), ", ")
 }

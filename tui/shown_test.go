@@ -292,7 +292,7 @@ func (c counted) Search(context.Context, string, func(i int), func(done float64)
 type growingRows struct{ c *counted }
 
 func (g growingRows) Len() int             { return g.c.n }
-func (g growingRows) At(i int) row         { return recordRow{g.c, i} }
+func (g growingRows) At(i int) row         { return recordRow{r: g.c, i: i} }
 func (g growingRows) index(key string) int { return indexOf(key, g.c.n) }
 
 // A large trace is sorted with one look at each record; what is added costs a look at itself alone.

@@ -69,6 +69,7 @@ const (
 	GoMark
 	Narrower
 	Wider
+	Columns
 	OpenScreen
 
 	Own Action = 1000
@@ -139,6 +140,8 @@ func rows() []Binding {
 		Bind(Order, "sort: as compiled, most calls, time, compiles, by line", "Calls", 2, "o").on(Calls),
 		Bind(Order, "sort: as recorded, newest, largest, by kind", "Logs", 4, "o").on(Logs),
 		Bind(Order, "sort: largest group, slowest, by rank, by what parted them", "Ranks", 2, "o").on(Ranks),
+		Bind(Columns, "hide and show columns", "Screens", 8, "C").
+			on(Overview, Breaks, Recompiles, Guards, Kernels, Logs, Ranks, Ledger, Calls, Numerics, Profile),
 		Bind(Lower, "PyTorch's graph through our own Inductor, and back", "Graph, Fusion and Kernels", 3, "I").on(Graph, Fusion, Kernels),
 		Bind(PrevItem, "previous graph or kernel", "Graph and Kernels", 0, "[").on(Graph, Kernels),
 		Bind(NextItem, "next graph or kernel", "Graph and Kernels", 0, "]").on(Graph, Kernels),
