@@ -111,6 +111,7 @@ func TestHiddenColumnsLeaveRoom(t *testing.T) {
 		expect ops eager  compile
 		refute calls   ops
 		keys C
+		expect place    where the function begins  no room for it now
 		expect calls    how often it was called  no room for it now
 		keys j j j j space
 		refute calls    how often it was called  no room

@@ -31,7 +31,8 @@ func newLogs() screen {
 		columns: columns.Of("time", "when it was written", "compile", "the compile that it is about, and its rank", "size", "its bytes"),
 		orders: []order{
 			{name: "as recorded"},
-			{name: "newest first", newest: true, worth: func(r row) worth { return worth{n: -int64(r.(recordRow).i)} }},
+			{name: "newest first", newest: true, worth: func(r row) worth { return worth{n: -writtenAt(r)} }},
+			{name: "oldest first", worth: func(r row) worth { return worth{n: writtenAt(r)} }},
 			{name: "largest first", worth: func(r row) worth { return worth{n: -recordAt(r).Bytes} }},
 			{name: "by kind", worth: func(r row) worth { return worth{text: recordAt(r).Kind} }},
 		},
@@ -85,6 +86,15 @@ func (s recordRows) At(i int) row { return recordRow{s.r, i, s.shown} }
 
 func (s recordRows) index(key string) int { return indexOf(key, s.Len()) }
 
+// writtenAt is when a record was written; the files of ranks are listed one after the other, so that
+// its place does not tell.
+func writtenAt(r row) int64 {
+	if at := recordAt(r).When; !at.IsZero() {
+		return at.UnixNano()
+	}
+	return 0
+}
+
 func recordAt(r row) Record {
 	rec := r.(recordRow)
 	return rec.r.At(rec.i)
@@ -123,11 +133,18 @@ func (r recordRow) draw(_ *scene, w int) theme.Line {
 		l = append(l, theme.Span{Text: theme.Clean(rec.Time) + " ", Style: theme.Faint})
 	}
 	if r.shown.On("compile") {
-		l = append(l, theme.Span{Text: theme.Fit(id, 8) + " ", Style: theme.Faint})
+		width := 8
+		if rec.Rank >= 0 {
+			width = rankedID
+		}
+		l = append(l, theme.Span{Text: theme.Fit(id, width) + " ", Style: theme.Faint})
 	}
 	l = append(l, theme.T(kindStyle(rec.Kind), rec.Kind+" "), theme.T(theme.Faint, rec.Summary))
 	return append(l.Fit(max(0, w-len(size))), theme.Span{Text: size, Style: theme.Faint})
 }
+
+// rankedID is the column of a compile with its rank: [12/1_1] r10.
+const rankedID = 12
 
 // kindStyle colours the records that people look for.
 func kindStyle(kind string) theme.Style {

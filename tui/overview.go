@@ -576,6 +576,7 @@ func frameCells(shown *columns.Set, w int, calls, graphs, ops, eager, compile, r
 	}
 	if c.narrow {
 		all[2].Width--
+		shown.Leave("place")
 		cells := shown.Fit(narrowFigures+1, all...)
 		c.name += max(0, narrowFigures-columns.Room(cells))
 		return c, columns.Text(cells)

@@ -99,12 +99,12 @@ type listing struct {
 
 // placed is a row with what it is compared by.
 type placed struct {
-	i int32
+	i, tie int32 // the row, and what decides between equals
 	worth
 }
 
 func comparePlaced(a, b placed) int {
-	return cmp.Or(cmp.Compare(a.n, b.n), cmp.Compare(a.text, b.text), cmp.Compare(a.i, b.i))
+	return cmp.Or(cmp.Compare(a.n, b.n), cmp.Compare(a.text, b.text), cmp.Compare(a.tie, b.tie))
 }
 
 // list lists the rows that a view shows. before, nil for none, is what was listed of the same
@@ -133,7 +133,7 @@ func (v view) list(rows rowsOf, before *listing) *listing {
 	}
 	switch o := v.order; {
 	case o.worth != nil:
-		l.by = merge(before.by, place(rows, fresh, o.worth))
+		l.by = merge(before.by, place(rows, fresh, o))
 		l.shown = make([]int32, len(l.by))
 		for k := range l.by {
 			l.shown[k] = l.by[k].i
@@ -152,17 +152,20 @@ func (v view) list(rows rowsOf, before *listing) *listing {
 }
 
 // place sorts rows of a table by their worth. Texts that many rows have are kept once.
-func place(rows rowsOf, which []int32, of func(r row) worth) []placed {
+func place(rows rowsOf, which []int32, o order) []placed {
 	out := make([]placed, len(which))
 	texts := map[string]string{}
 	for k, i := range which {
-		w := of(rows.At(int(i)))
+		w := o.worth(rows.At(int(i)))
 		if t, ok := texts[w.text]; ok {
 			w.text = t
 		} else {
 			texts[w.text] = w.text
 		}
-		out[k] = placed{i, w}
+		out[k] = placed{i, i, w}
+		if o.newest {
+			out[k].tie = -i
+		}
 	}
 	slices.SortFunc(out, comparePlaced)
 	return out

@@ -177,6 +177,8 @@ func TestRecordsAreSorted(t *testing.T) {
 	f.grow(Record{Kind: "dynamo_start", Rank: -1, Bytes: 250})
 	d.script("poll")
 	same("newest first", "8 7 6 5 4 3 2 1 0")
+	d.script("keys o\nexpect order: oldest first")
+	same("oldest first", "0 1 2 3 4 5 6 7 8")
 	d.script("keys o\nexpect order: largest first")
 	same("largest first", "7 6 5 4 3 8 2 1 0")
 	f.grow(Record{Kind: "dynamo_start", Rank: -1, Bytes: 600}, Record{Kind: "dynamo_guards", Rank: -1, Bytes: 5000})
@@ -193,6 +195,24 @@ func TestRecordsAreSorted(t *testing.T) {
 	if p.shown != nil || p.selected().key() != "2" {
 		t.Errorf("as recorded: %v, the cursor on %s", p.shown, p.selected().key())
 	}
+}
+
+// Records of several files are sorted by when they were written; a file comes after the other else.
+func TestRecordsOfRanksAreSortedByTime(t *testing.T) {
+	f := richFeed()
+	f.records = nil
+	for i, second := range []int{1, 4, 4, 2, 3} {
+		when := time.Date(2026, 3, 1, 12, 0, second, 0, time.UTC)
+		f.records = append(f.records, Record{Time: when.Format("15:04:05.000"), When: when, ID: "12/1_1", Rank: i / 3, Kind: "dynamo_start"})
+	}
+	d := newDriver(t, f, Options{}, 120, 40)
+	for _, want := range []string{"2 1 4 3 0", "0 3 4 1 2"} {
+		d.script("keys 0 o")
+		if got := strings.Join(shownKeys(d.m.current()), " "); got != want {
+			t.Errorf("%s: %s, want %s", d.m.current().order.name, got, want)
+		}
+	}
+	d.script("expect [12/1_1] r1")
 }
 
 // grow adds records, as a program that runs does.
@@ -332,7 +352,7 @@ func TestLastOrderCounts(t *testing.T) {
 		f.records = append(f.records, Record{Kind: "str", Rank: -1, Bytes: int64(i)})
 	}
 	d := newDriver(t, f, Options{}, 120, 40)
-	d.script("keys 0 g")
+	d.script("keys 0 g o")
 	p := d.m.pane(keys.Logs)
 	_, first := d.m.Update(keyMsg("o"))
 	_, second := d.m.Update(keyMsg("o"))

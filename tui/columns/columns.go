@@ -68,6 +68,13 @@ func (c *Set) Hide(names []string) {
 // Measure forgets which columns had no room: what is drawn next says so.
 func (c *Set) Measure() { clear(c.out) }
 
+// Leave says that the list had no room for a column of its own kind.
+func (c *Set) Leave(name string) {
+	if c.On(name) && c != nil {
+		c.out[name] = true
+	}
+}
+
 // Without says that the list had no room for a column when it was drawn last.
 func (c *Set) Without(name string) bool { return c.out[name] }
 
@@ -104,9 +111,7 @@ func (c *Set) Fit(room int, cells ...Cell) []Cell {
 		if least < 0 {
 			break
 		}
-		if c != nil {
-			c.out[cells[least].Name] = true
-		}
+		c.Leave(cells[least].Name)
 		cells = slices.Delete(cells, least, least+1)
 	}
 	return cells

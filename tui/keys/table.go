@@ -138,7 +138,7 @@ func rows() []Binding {
 		Bind(Order, "sort: as they came, most time, most often, by line, newest", "Recompiles", 4, "o").on(Recompiles),
 		Bind(Order, "sort: as compiled, slowest, most guards, failures, by line", "Guards", 4, "o").on(Guards),
 		Bind(Order, "sort: as compiled, most calls, time, compiles, by line", "Calls", 2, "o").on(Calls),
-		Bind(Order, "sort: as recorded, newest, largest, by kind", "Logs", 4, "o").on(Logs),
+		Bind(Order, "sort: as recorded, newest, oldest, largest, by kind", "Logs", 4, "o").on(Logs),
 		Bind(Order, "sort: largest group, slowest, by rank, by what parted them", "Ranks", 2, "o").on(Ranks),
 		Bind(Columns, "hide and show columns", "Screens", 8, "C").
 			on(Overview, Breaks, Recompiles, Guards, Kernels, Logs, Ranks, Ledger, Calls, Numerics, Profile),
