@@ -55,8 +55,16 @@ func newCalls() screen {
 			},
 			orders: []order{
 				{name: "as compiled"},
-				{name: "most calls first", compare: trackOrder(func(a, b *trackRow) int { return cmp.Compare(b.called, a.called) })},
-				{name: "most time first", compare: trackOrder(func(a, b *trackRow) int { return cmp.Compare(b.nanos, a.nanos) })},
+				{
+					name: "most calls first", lacks: "calls were not recorded",
+					compare: trackOrder(func(a, b *trackRow) int { return cmp.Compare(b.called, a.called) }),
+					has:     func(r row) bool { return r.(*trackRow).called > 0 },
+				},
+				{
+					name: "most time first", lacks: "no call was timed",
+					compare: trackOrder(func(a, b *trackRow) int { return cmp.Compare(b.nanos, a.nanos) }),
+					has:     func(r row) bool { return r.(*trackRow).nanos > 0 },
+				},
 				{name: "most compiles, errors and eager calls first", compare: trackOrder(func(a, b *trackRow) int {
 					return cmp.Compare(b.events, a.events)
 				})},

@@ -41,13 +41,19 @@ func newGuards() screen {
 			modes: []string{"tree", "diff against the previous entry"},
 			orders: []order{
 				{name: "as compiled"},
-				{name: "slowest check first", compare: guardOrder(func(a, b *guardRow) int {
-					return cmp.Compare(b.c.Guards.Micros, a.c.Guards.Micros)
-				})},
+				{
+					name: "slowest check first", lacks: "no check was timed",
+					compare: guardOrder(func(a, b *guardRow) int { return cmp.Compare(b.c.Guards.Micros, a.c.Guards.Micros) }),
+					has:     func(r row) bool { return r.(*guardRow).c.Guards.Micros > 0 },
+				},
 				{name: "most guards first", compare: guardOrder(func(a, b *guardRow) int {
 					return cmp.Compare(b.c.Guards.Leaves, a.c.Guards.Leaves)
 				})},
-				{name: "most failures first", compare: guardOrder(func(a, b *guardRow) int { return cmp.Compare(b.fails, a.fails) })},
+				{
+					name: "most failures first", lacks: "no guard failed",
+					compare: guardOrder(func(a, b *guardRow) int { return cmp.Compare(b.fails, a.fails) }),
+					has:     func(r row) bool { return r.(*guardRow).fails > 0 },
+				},
 				{name: "by line", compare: guardOrder(func(a, b *guardRow) int { return comparePos(a.pos(), b.pos()) })},
 			},
 		},

@@ -48,7 +48,11 @@ func newKernels() screen {
 			modes: []string{"source", "Triton, for a GPU", "operators and lines", "full output code", "diff against the previous run"},
 			orders: []order{
 				{name: "execution order"},
-				{name: "slowest first", compare: func(a, b row) int { return cmp.Compare(kernelAt(b).RunNanos(), kernelAt(a).RunNanos()) }},
+				{
+					name: "slowest first", lacks: "no kernel was timed",
+					compare: func(a, b row) int { return cmp.Compare(kernelAt(b).RunNanos(), kernelAt(a).RunNanos()) },
+					has:     func(r row) bool { return kernelAt(r).RunNanos() > 0 },
+				},
 				{name: "most bytes first", compare: func(a, b row) int { return cmp.Compare(kernelAt(b).Bytes, kernelAt(a).Bytes) }},
 				{name: "by name", compare: func(a, b row) int { return cmp.Compare(kernelAt(a).Name, kernelAt(b).Name) }},
 			},

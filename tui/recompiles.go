@@ -456,10 +456,17 @@ func recompileOrders() []order {
 	byLine := func(a, b chained) int { return comparePos(recompileSel(a.rc).Pos, recompileSel(b.rc).Pos) }
 	return []order{
 		{name: "by function, as they came"},
-		{name: "most compile time first", arrange: recompileOrder(
-			func(a, b chained) int { return cmp.Compare(b.seconds(), a.seconds()) },
-			func(a, b []chained) int { return cmp.Compare(sum(b), sum(a)) },
-		)},
+		{
+			name: "most compile time first", lacks: "no compile was timed",
+			arrange: recompileOrder(
+				func(a, b chained) int { return cmp.Compare(b.seconds(), a.seconds()) },
+				func(a, b []chained) int { return cmp.Compare(sum(b), sum(a)) },
+			),
+			has: func(r row) bool {
+				rc, ok := r.(*recompileRow)
+				return ok && rc.seconds() > 0
+			},
+		},
 		{name: "most often first", arrange: recompileOrder(
 			func(a, b chained) int { return cmp.Compare(b.times, a.times) },
 			func(a, b []chained) int { return cmp.Compare(len(b), len(a)) },

@@ -34,6 +34,9 @@ type order struct {
 	worth func(r row) worth
 	// newest says that new rows come first: a cursor on the first row stays there.
 	newest bool
+	// has says whether a row has what it is sorted by, lacks what to say where none has; nil: all have.
+	has   func(r row) bool
+	lacks string
 }
 
 // worth is what a row of a table is compared by: the least number comes first, then the first text.
@@ -311,8 +314,21 @@ func (p *pane) nextOrder(sc *scene) tea.Cmd {
 	case grows && !p.order.sorted() && !p.touched && sc.run.Live:
 		p.list.SetFollow(true)
 	}
-	sc.say("order: " + p.order.name)
+	sc.say("order: " + p.order.name + p.unsortable())
 	return p.refilter()
+}
+
+// unsortable says why an order changes nothing, "" where it may.
+func (p *pane) unsortable() string {
+	if p.order.has == nil {
+		return ""
+	}
+	for i := range p.Len() {
+		if r := p.at(i); p.order.has(r) {
+			return ""
+		}
+	}
+	return "; " + p.order.lacks
 }
 
 // filterNote says below the list what the filter leaves, how rows are sorted, and whether columns are hidden.

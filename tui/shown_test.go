@@ -125,6 +125,33 @@ func TestGuardsAreSorted(t *testing.T) {
 	}
 }
 
+// An order by what no row has says so.
+func TestOrdersWithoutFigures(t *testing.T) {
+	f := richFeed()
+	for _, k := range f.report.Kernels {
+		k.Nanos, k.Calls, k.Timed = -1, -1, 0
+	}
+	for _, fr := range f.report.Frames {
+		for _, c := range fr.Compiles {
+			c.Seconds = 0
+			if c.Guards != nil {
+				c.Guards.Micros = 0
+			}
+		}
+	}
+	newDriver(t, f, Options{}, 120, 40).script(`
+		keys 8 o
+		expect order: slowest first; no kernel was timed
+		keys o
+		refute timed
+		keys 5 o
+		expect order: slowest check first; no check was timed
+		keys 4 o
+		expect order: most compile time first; no compile was timed
+	`)
+	newDriver(t, richFeed(), Options{}, 120, 40).script("keys 8 o\nexpect order: slowest first\nrefute no kernel was timed")
+}
+
 // Functions on Calls are sorted by their calls; those of which calls are not known come last.
 func TestCallsAreSorted(t *testing.T) {
 	f := richFeed()
