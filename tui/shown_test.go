@@ -230,7 +230,9 @@ func TestRecordsOfRanksAreSortedByTime(t *testing.T) {
 	f.records = nil
 	for i, second := range []int{1, 4, 4, 2, 3} {
 		when := time.Date(2026, 3, 1, 12, 0, second, 0, time.UTC)
-		f.records = append(f.records, Record{Time: when.Format("15:04:05.000"), When: when, ID: "12/1_1", Rank: i / 3, Kind: "dynamo_start"})
+		f.records = append(f.records, Record{
+			Time: when.Format("15:04:05.000"), When: when, ID: "12/1_1", Rank: i / 3, Kind: "dynamo_start",
+		})
 	}
 	d := newDriver(t, f, Options{}, 120, 40)
 	for _, want := range []string{"2 1 4 3 0", "0 3 4 1 2"} {
