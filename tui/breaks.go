@@ -9,6 +9,7 @@ import (
 
 	"tcdbg/explain"
 	"tcdbg/logs"
+	"tcdbg/tui/columns"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/syntax"
 	"tcdbg/tui/theme"
@@ -31,15 +32,17 @@ func newBreaks() screen {
 			Name: "Breaks", Short: "Brk", Key: "3",
 			Asks: "Breaks by cost, worst first: why does each happen, and how do I fix it?",
 		},
+		columns: columns.Of(
+			"times", "how often it happened", "a call", "what a steady call loses by it", "compiling", "the compile time that it costs",
+		),
 		leadLines: 2, detailed: true, view: view{folds: map[string]bool{noiseGroup: true}},
 		orders: []order{
 			{name: "causes first"},
-			{"most compile time first", breakOrder(func(a, b *breakRow) int { return cmp.Compare(b.g.Seconds, a.g.Seconds) })},
-			{"most often first", breakOrder(func(a, b *breakRow) int { return cmp.Compare(b.g.Times(), a.g.Times()) })},
-			{"by line", breakOrder(func(a, b *breakRow) int {
-				x, y := a.g.Lead.Pos, b.g.Lead.Pos
-				return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.Line, y.Line))
+			{name: "most compile time first", compare: breakOrder(func(a, b *breakRow) int {
+				return cmp.Compare(b.g.Seconds, a.g.Seconds)
 			})},
+			{name: "most often first", compare: breakOrder(func(a, b *breakRow) int { return cmp.Compare(b.g.Times(), a.g.Times()) })},
+			{name: "by line", compare: breakOrder(func(a, b *breakRow) int { return comparePos(a.g.Lead.Pos, b.g.Lead.Pos) })},
 		},
 	}}
 }
@@ -204,13 +207,13 @@ func (r *breakRow) draw(sc *scene, w int) theme.Line {
 	indent := theme.Spaces(2 * r.depth)
 	switch {
 	case b.Noise:
-	case r.scr != nil && r.scr.order.compare != nil: // sorted: a break is no longer below its cause
+	case r.scr != nil && r.scr.order.sorted(): // sorted: a break is no longer below its cause
 		indent = ""
 	case r.depth > 0:
 		indent = theme.Spaces(2*r.depth-2) + "└ "
 	}
 	tail := ""
-	if n := r.g.Times(); n > 1 {
+	if n := r.g.Times(); n > 1 && r.shows("times") {
 		tail = fmt.Sprintf(" ×%d", n)
 	}
 	tail += r.cost(w)
@@ -229,13 +232,17 @@ func (r *breakRow) draw(sc *scene, w int) theme.Line {
 	return append(l, theme.Span{Text: tail, Style: theme.Faint})
 }
 
+// shows says that the user does not hide a column.
+func (r *breakRow) shows(name string) bool { return r.scr == nil || r.scr.columns.On(name) }
+
 // cost is what a steady call loses, with the compile time beside it; each says which it is, where there is room.
 func (r *breakRow) cost(w int) string {
 	var out []string
-	if r.g.LeftNanos > 0 {
+	if r.g.LeftNanos > 0 && r.shows("a call") {
 		out = append(out, nanos(r.g.LeftNanos)+" a call")
 	}
 	switch compiling := secondsOr(r.g.Seconds); {
+	case !r.shows("compiling"):
 	case r.g.Seconds > 0 && w >= 60:
 		out = append(out, compiling+" compiling")
 	case r.g.Seconds > 0 && len(out) == 0:

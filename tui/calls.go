@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"tcdbg/logs"
 	trace "tcdbg/logs/calls"
 	"tcdbg/tui/calls"
+	"tcdbg/tui/columns"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/theme"
 )
@@ -44,17 +46,39 @@ func newCalls() screen {
 		pane: pane{
 			title:     keys.Title{Name: "Calls", Short: "Cls", Key: "@", Asks: "What became of each call of a compiled function?"},
 			leadLines: 3, detailed: true, share: 0.55,
+			columns: columns.Of("name", "the function", "calls", "how often it was called"),
 			keys: []keys.Binding{
 				keys.Bind(callBefore, "previous call of the function", group, 0, "left", "h"),
 				keys.Bind(callAfter, "next call", group, 1, "right", "l"),
 				keys.Bind(eventBefore, "previous compile, error or eager call", group, 0, "["),
 				keys.Bind(eventAfter, "next compile, error or eager call", group, 1, "]"),
 			},
+			orders: []order{
+				{name: "as compiled"},
+				{
+					name: "most calls first", lacks: "calls were not recorded",
+					compare: trackOrder(func(a, b *trackRow) int { return cmp.Compare(b.called, a.called) }),
+					has:     func(r row) bool { return r.(*trackRow).called > 0 },
+				},
+				{
+					name: "most time first", lacks: "no call was timed",
+					compare: trackOrder(func(a, b *trackRow) int { return cmp.Compare(b.nanos, a.nanos) }),
+					has:     func(r row) bool { return r.(*trackRow).nanos > 0 },
+				},
+				{name: "most compiles, errors and eager calls first", compare: trackOrder(func(a, b *trackRow) int {
+					return cmp.Compare(b.events, a.events)
+				})},
+				{name: "by line", compare: trackOrder(func(a, b *trackRow) int { return comparePos(a.track.Pos, b.track.Pos) })},
+			},
 		},
 		moment: &atomic.Int64{},
 	}
 	scr.moment.Store(math.MaxInt64) // the newest
 	return scr
+}
+
+func trackOrder(compare func(a, b *trackRow) int) func(a, b row) int {
+	return func(a, b row) int { return compare(a.(*trackRow), b.(*trackRow)) }
 }
 
 func (*callsScreen) empty(sc *scene) []string {
@@ -97,7 +121,8 @@ func (scr *callsScreen) rows(in *input) []row {
 	var rows []row
 	width := 0
 	for i, t := range in.report.Calls.Tracks {
-		r := &trackRow{track: t, chart: chart, n: i, moment: scr.moment}
+		r := &trackRow{track: t, chart: chart, n: i, moment: scr.moment, shown: scr.columns}
+		r.measure()
 		width = max(width, theme.Width(theme.Clean(t.Name)))
 		rows = append(rows, r)
 	}
@@ -114,6 +139,27 @@ type trackRow struct {
 	n      int // of the track
 	width  int // of the longest name
 	moment *atomic.Int64
+	shown  *columns.Set
+	// What it is sorted by: calls, -1 where they are not known; their time as far as they were timed; and
+	// calls that are no steady work.
+	called, nanos, events int64
+}
+
+// measure sums up the track.
+func (r *trackRow) measure() {
+	for i := range r.track.Runs {
+		run := &r.track.Runs[i]
+		r.called += run.Count
+		if run.Timed > 0 { // those that were not timed took as long
+			r.nanos += int64(float64(run.Nanos) / float64(run.Timed) * float64(run.Count))
+		}
+		if run.Event() {
+			r.events += run.Count
+		}
+	}
+	if r.track.Derived {
+		r.called = -1
+	}
 }
 
 // callAt is one call, or a run of calls that went alike, as other screens follow it.
@@ -165,8 +211,11 @@ func (r *trackRow) matches(q string) bool {
 }
 
 func (r *trackRow) draw(_ *scene, w int) theme.Line {
-	name := min(r.width, max(10, w/3))
-	l := theme.Line{theme.T(theme.Plain, theme.Fit(theme.CutLeft(theme.Clean(r.track.Name), name), name))}
+	var l theme.Line
+	if r.shown.On("name") {
+		name := min(r.width, max(10, w/3))
+		l = append(l, theme.T(theme.Plain, theme.Fit(theme.CutLeft(theme.Clean(r.track.Name), name), name)))
+	}
 	n := fmt.Sprint(r.track.Calls())
 	switch {
 	case r.track.Derived:
@@ -174,7 +223,12 @@ func (r *trackRow) draw(_ *scene, w int) theme.Line {
 	case r.track.GivenUp:
 		n += "+"
 	}
-	l = append(l, theme.Span{Text: theme.FitRight(n, 7) + " ", Style: theme.Faint})
+	if r.shown.On("calls") {
+		l = append(l, theme.Span{Text: theme.FitRight(n, 7), Style: theme.Faint})
+	}
+	if len(l) > 0 {
+		l = append(l, theme.Span{Text: " "})
+	}
 	return append(l, r.chart.Draw(r.n, w-l.Width(), r.at())...)
 }
 

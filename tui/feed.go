@@ -100,6 +100,7 @@ type Records interface {
 // Record is one row of the Logs screen.
 type Record struct {
 	Time    string // 15:04:05.000
+	When    time.Time
 	Kind    string // dynamo_output_graph, artifact:recompile_reasons
 	ID      string // 0/1_2, "" outside any compile
 	Rank    int    // -1: none

@@ -178,21 +178,5 @@ func opList(ops []string, w int) string {
 	return theme.Cut(fmt.Sprintf("%s [%s]", count(len(ops), "op"), strings.Join(ops, ", ")), w)
 }
 
-// padded joins columns: each text is fitted to its width, negative widths to
-// the right.
-func padded(cols ...any) string {
-	var b strings.Builder
-	for i := 0; i+1 < len(cols); i += 2 {
-		w, text := cols[i].(int), fmt.Sprint(cols[i+1])
-		if w < 0 {
-			b.WriteString(theme.FitRight(text, -w))
-		} else {
-			b.WriteString(theme.Fit(text, w))
-		}
-		b.WriteByte(' ')
-	}
-	return b.String()
-}
-
 // count is "1 graph", "2 graphs".
 func count(n int, noun string) string { return explain.Count(n, noun) }

@@ -13,6 +13,7 @@ import (
 	"tcdbg/explain"
 	"tcdbg/explain/fusion"
 	"tcdbg/logs"
+	"tcdbg/tui/columns"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/pairs"
 	"tcdbg/tui/schedule"
@@ -303,7 +304,9 @@ func (r *lossRow) matches(q string) bool {
 
 func (r *lossRow) draw(_ *scene, w int) theme.Line {
 	x := r.loss()
-	l := theme.Line{{Text: theme.GlyphFailed + " ", Style: theme.Red}, {Text: padded(-10, lostText(x.Bytes)) + "  ", Style: theme.Bold}}
+	l := theme.Line{
+		{Text: theme.GlyphFailed + " ", Style: theme.Red}, {Text: columns.Padded(-10, lostText(x.Bytes)) + "  ", Style: theme.Bold},
+	}
 	pair := r.pair()
 	l = append(l, theme.Span{Text: theme.Cut(pair, min(theme.Width(pair), max(12, (w-14)/2))) + "  "})
 	return append(l, theme.Span{Text: theme.Cut(theme.Clean(x.Reason), max(0, w-l.Width())), Style: theme.Faint})

@@ -1,12 +1,15 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
 
 	"tcdbg/explain"
+	"tcdbg/logs"
+	"tcdbg/tui/columns"
 	"tcdbg/tui/diff"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/theme"
@@ -26,15 +29,40 @@ type guardsScreen struct {
 func newGuards() screen {
 	return &guardsScreen{
 		pane: pane{
+			columns: columns.Of(
+				"compile", "the cache entry", "failed", "how often a guard of it failed", "guards", "how many it has",
+				"time", "what checking them takes",
+			),
 			title: keys.Title{
 				Name: "Guards", Short: "Grd", Key: "5",
 				Asks: "What does every call check, which line needs it, and what does it cost?",
 			},
 			leadLines: 2, detailed: true, share: 0.34,
 			modes: []string{"tree", "diff against the previous entry"},
+			orders: []order{
+				{name: "as compiled"},
+				{
+					name: "slowest check first", lacks: "no check was timed",
+					compare: guardOrder(func(a, b *guardRow) int { return cmp.Compare(b.c.Guards.Micros, a.c.Guards.Micros) }),
+					has:     func(r row) bool { return r.(*guardRow).c.Guards.Micros > 0 },
+				},
+				{name: "most guards first", compare: guardOrder(func(a, b *guardRow) int {
+					return cmp.Compare(b.c.Guards.Leaves, a.c.Guards.Leaves)
+				})},
+				{
+					name: "most failures first", lacks: "no guard failed",
+					compare: guardOrder(func(a, b *guardRow) int { return cmp.Compare(b.fails, a.fails) }),
+					has:     func(r row) bool { return r.(*guardRow).fails > 0 },
+				},
+				{name: "by line", compare: guardOrder(func(a, b *guardRow) int { return comparePos(a.pos(), b.pos()) })},
+			},
 		},
 		trees: newKept[*explain.GuardNode](maxTrees),
 	}
+}
+
+func guardOrder(compare func(a, b *guardRow) int) func(a, b row) int {
+	return func(a, b row) int { return compare(a.(*guardRow), b.(*guardRow)) }
 }
 
 func (*guardsScreen) empty(sc *scene) []string {
@@ -90,7 +118,7 @@ func entries(n int) string {
 	return fmt.Sprintf("%d cache entries", n)
 }
 
-func (*guardsScreen) rows(in *input) []row {
+func (scr *guardsScreen) rows(in *input) []row {
 	fails := map[string]int{}
 	for _, rc := range in.report.Recompiles {
 		for _, g := range rc.Failures {
@@ -101,7 +129,9 @@ func (*guardsScreen) rows(in *input) []row {
 	for _, f := range in.report.Frames {
 		for _, c := range f.Compiles {
 			if c.Guards != nil {
-				rows = append(rows, &guardRow{c, fails[entryKey(c, fmt.Sprintf("%d/%d", c.ID.CompileID.Frame, c.ID.Compile))]})
+				rows = append(rows, &guardRow{
+					c, fails[entryKey(c, fmt.Sprintf("%d/%d", c.ID.CompileID.Frame, c.ID.Compile))], scr.columns,
+				})
 			}
 		}
 	}
@@ -132,6 +162,15 @@ func entryKey(c *explain.Compile, entry string) string {
 type guardRow struct {
 	c     *explain.Compile
 	fails int
+	shown *columns.Set
+}
+
+// pos is where the function begins.
+func (r *guardRow) pos() logs.Pos {
+	if r.c.Frame == nil {
+		return logs.Pos{}
+	}
+	return r.c.Frame.Pos
 }
 
 func (r *guardRow) key() string    { return "guards " + idText(r.c.ID) }
@@ -145,19 +184,28 @@ func (r *guardRow) draw(sc *scene, w int) theme.Line {
 	if r.c.Frame != nil {
 		name = theme.Clean(r.c.Frame.Title())
 	}
-	tail := fmt.Sprintf("%d", r.c.Guards.Leaves)
-	if w >= 48 {
-		tail = count(r.c.Guards.Leaves, "guard")
+	var tail []string
+	switch n := r.c.Guards.Leaves; {
+	case !r.shown.On("guards"):
+	case w >= 48:
+		tail = append(tail, count(n, "guard"))
+	default:
+		tail = append(tail, fmt.Sprint(n))
 	}
-	if r.c.Guards.Micros > 0 {
-		tail += fmt.Sprintf("  %.2f us", r.c.Guards.Micros)
+	if r.c.Guards.Micros > 0 && r.shown.On("time") {
+		tail = append(tail, fmt.Sprintf("%.2f us", r.c.Guards.Micros))
 	}
-	l := theme.Line{{Text: theme.GlyphGuard + " ", Style: theme.Guard}, {Text: sc.idCell(r.c.ID), Style: theme.Faint}, {Text: name}}
-	if r.fails > 0 {
+	l := theme.Line{{Text: theme.GlyphGuard + " ", Style: theme.Guard}}
+	if r.shown.On("compile") {
+		l = append(l, theme.Span{Text: sc.idCell(r.c.ID), Style: theme.Faint})
+	}
+	l = append(l, theme.Span{Text: name})
+	if r.fails > 0 && r.shown.On("failed") {
 		l = append(l, theme.Span{Text: fmt.Sprintf("  %s failed %s", theme.GlyphRecompile, times(r.fails)), Style: theme.Recompile})
 	}
-	l = l.Fit(max(0, w-theme.Width(tail)-1))
-	return append(l, theme.Span{Text: " " + tail, Style: theme.Faint})
+	text := strings.Join(tail, "  ")
+	l = l.Fit(max(0, w-theme.Width(text)-1))
+	return append(l, theme.Span{Text: " " + text, Style: theme.Faint})
 }
 
 // tree parses an entry's guards once, beside the UI.

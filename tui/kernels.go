@@ -8,6 +8,7 @@ import (
 
 	"tcdbg/explain"
 	"tcdbg/logs"
+	"tcdbg/tui/columns"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/syntax"
 	"tcdbg/tui/theme"
@@ -34,6 +35,11 @@ type kernelsScreen struct {
 func newKernels() screen {
 	return &kernelsScreen{
 		pane: pane{
+			columns: columns.Of(
+				"compile", "the compile that made it", "per call", "the time of a call", "calls", "how often it was called",
+				"share", "its part of the time in kernels", "lang", "its language, where no kernel was timed",
+				"bytes", "what a call reads and writes",
+			),
 			title: keys.Title{
 				Name: "Kernels", Short: "Krn", Key: "8",
 				Asks: "What code runs, and which of my lines does it compute?",
@@ -42,9 +48,13 @@ func newKernels() screen {
 			modes: []string{"source", "Triton, for a GPU", "operators and lines", "full output code", "diff against the previous run"},
 			orders: []order{
 				{name: "execution order"},
-				{"slowest first", func(a, b row) int { return cmp.Compare(kernelAt(b).RunNanos(), kernelAt(a).RunNanos()) }},
-				{"most bytes first", func(a, b row) int { return cmp.Compare(kernelAt(b).Bytes, kernelAt(a).Bytes) }},
-				{"by name", func(a, b row) int { return cmp.Compare(kernelAt(a).Name, kernelAt(b).Name) }},
+				{
+					name: "slowest first", lacks: "no kernel was timed",
+					compare: func(a, b row) int { return cmp.Compare(kernelAt(b).RunNanos(), kernelAt(a).RunNanos()) },
+					has:     func(r row) bool { return kernelAt(r).RunNanos() > 0 },
+				},
+				{name: "most bytes first", compare: func(a, b row) int { return cmp.Compare(kernelAt(b).Bytes, kernelAt(a).Bytes) }},
+				{name: "by name", compare: func(a, b row) int { return cmp.Compare(kernelAt(a).Name, kernelAt(b).Name) }},
 			},
 		},
 	}
@@ -319,13 +329,14 @@ func kernelFacts(d *doc, k *explain.Kernel) {
 type kernelTable struct {
 	total float64 // nanoseconds of all kernels; 0: none was timed
 	name  int     // cells that the names want
+	shown *columns.Set
 }
 
 // wantedName is how much of a name goes before the numbers: the detail has them too.
 const wantedName = 22
 
-func (*kernelsScreen) rows(in *input) []row {
-	t := &kernelTable{total: in.report.KernelNanos()}
+func (scr *kernelsScreen) rows(in *input) []row {
+	t := &kernelTable{total: in.report.KernelNanos(), shown: scr.columns}
 	for _, k := range in.report.Kernels {
 		t.name = max(t.name, min(wantedName, theme.Width(theme.Clean(k.Name))))
 	}
@@ -342,34 +353,34 @@ type kernelRow struct {
 	t *kernelTable
 }
 
-// kernelColumn is a column of the list.
-type kernelColumn struct {
-	head  string
-	width int
-	text  func(k *explain.Kernel, total float64) string
+// cells are the columns that have room beside the names in w cells, of a kernel or, nil, their headings.
+func (t *kernelTable) cells(k *explain.Kernel, w int) []columns.Cell {
+	of := func(name, head string, width, goes int, text func() string) columns.Cell {
+		c := columns.Cell{Name: name, Width: -width, Text: head, Goes: goes}
+		if k != nil {
+			c.Text = theme.Clean(text())
+		}
+		return c
+	}
+	bytes := of("bytes", "BYTES", 8, 1, func() string { return kernelBytes(k) })
+	if t.total == 0 {
+		return t.shown.Fit(w-t.name, of("lang", "LANG", 8, 0, func() string { return k.Lang }), bytes)
+	}
+	return t.shown.Fit(
+		w-t.name,
+		of("per call", "PER CALL", 8, 0, func() string { return kernelCall(k) }),
+		of("calls", "CALLS", 6, 3, func() string { return kernelCalls(k) }),
+		of("share", "SHARE", 5, 2, func() string { return kernelShare(k, t.total) }),
+		bytes,
+	)
 }
 
-// columns are those that have room beside the names in w cells; the last go first.
-func (t *kernelTable) columns(w int) []kernelColumn {
-	cols := []kernelColumn{
-		{"PER CALL", 8, func(k *explain.Kernel, _ float64) string { return kernelCall(k) }},
-		{"CALLS", 6, func(k *explain.Kernel, _ float64) string { return kernelCalls(k) }},
-		{"SHARE", 5, func(k *explain.Kernel, total float64) string { return kernelShare(k, total) }},
-		{"BYTES", 8, func(k *explain.Kernel, _ float64) string { return kernelBytes(k) }},
+// id is the cell of the compile.
+func (t *kernelTable) id(sc *scene, id explain.ID) string {
+	if !t.shown.On("compile") {
+		return ""
 	}
-	if t.total == 0 {
-		cols = []kernelColumn{{"LANG", 8, func(k *explain.Kernel, _ float64) string { return k.Lang }}, cols[3]}
-	}
-	for room := w - t.name; len(cols) > 1; cols = cols[:len(cols)-1] {
-		need := 0
-		for _, c := range cols {
-			need += c.width + 1
-		}
-		if need <= room {
-			break
-		}
-	}
-	return cols
+	return sc.idCell(id)
 }
 
 // kernelCall is the time of a call; of a kernel that was never called, that.
@@ -410,12 +421,9 @@ func kernelBytes(k *explain.Kernel) string {
 // heading names the columns of a list of w cells.
 func (t *kernelTable) heading(sc *scene, w int) theme.Line {
 	w -= 2 // the cursor
-	lead := "  " + theme.Spaces(theme.Width(sc.idCell(explain.ID{})))
-	var tail strings.Builder
-	for _, c := range t.columns(w - len(lead)) {
-		tail.WriteString(" " + theme.FitRight(c.head, c.width))
-	}
-	return theme.L(theme.Faint, "  "+theme.Fit(lead+"KERNEL", max(0, w-tail.Len()))+tail.String())
+	lead := "  " + theme.Spaces(theme.Width(t.id(sc, explain.ID{})))
+	tail := columns.Behind(t.cells(nil, w-len(lead)))
+	return theme.L(theme.Faint, "  "+theme.Fit(lead+"KERNEL", max(0, w-theme.Width(tail)))+tail)
 }
 
 func (r *kernelRow) draw(sc *scene, w int) theme.Line {
@@ -424,11 +432,8 @@ func (r *kernelRow) draw(sc *scene, w int) theme.Line {
 	if k.Lang == "extern" {
 		glyph, style = theme.GlyphEager, theme.Eager
 	}
-	l := theme.Line{{Text: glyph + " ", Style: style}, {Text: sc.idCell(k.ID), Style: theme.Faint}}
-	tail := ""
-	for _, c := range r.t.columns(w - l.Width()) {
-		tail += " " + theme.FitRight(theme.Clean(c.text(k, r.t.total)), c.width)
-	}
+	l := theme.Line{{Text: glyph + " ", Style: style}, {Text: r.t.id(sc, k.ID), Style: theme.Faint}}
+	tail := columns.Behind(r.t.cells(k, w-l.Width()))
 	room := max(0, w-l.Width()-theme.Width(tail))
 	l = append(l, theme.Span{Text: theme.Fit(cutMiddle(theme.Clean(k.Name), room), room)})
 	return append(l, theme.Span{Text: tail, Style: theme.Faint})

@@ -95,6 +95,8 @@ func (m *Model) do(a keys.Action) tea.Cmd {
 		m.sc.say(markWords[a])
 	case keys.Narrower, keys.Wider:
 		m.current().resize(&m.sc, a == keys.Wider)
+	case keys.Columns:
+		m.current().openColumns(&m.sc)
 	case keys.Filter:
 		return m.openFilter()
 	case keys.NextMatch, keys.PrevMatch:
@@ -170,7 +172,7 @@ func (m *Model) move(a keys.Action) bool {
 		l.Home(src)
 	case keys.End:
 		l.End(src)
-		if _, grows := m.shown().(tabled); grows {
+		if _, grows := m.shown().(tabled); grows && !p.order.sorted() {
 			l.SetFollow(true)
 		}
 		m.sc.frozen = false
@@ -184,6 +186,9 @@ func (m *Model) move(a keys.Action) bool {
 		return false
 	}
 	p.moved(&m.sc)
+	if a == keys.Home && l == &p.list && p.order.newest {
+		p.touched = false // it stays on the newest row
+	}
 	return true
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"tcdbg/explain"
 	"tcdbg/explain/remedy"
+	"tcdbg/tui/columns"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/prompt"
 	"tcdbg/tui/syntax"
@@ -61,7 +62,7 @@ func newLedger() screen {
 		title: keys.Title{
 			Name: "Ledger", Short: "Ldg", Key: "$", Asks: "Which remedies hold what they promise?",
 		},
-		leadLines: 2, detailed: true, share: 0.62,
+		leadLines: 2, detailed: true, share: 0.62, columns: trialColumnsOf(),
 		keys: []keys.Binding{
 			keys.Bind(tryRow, "try it", group, 1, "t"),
 			keys.Bind(applyRow, "apply what is proven (asks)", group, 1, "a"),
@@ -159,7 +160,7 @@ func (scr *ledgerScreen) lead(sc *scene, w int) []theme.Line {
 	return []theme.Line{first.Fit(w), theme.L(theme.Faint, "   "+second).Fit(w)}
 }
 
-func (*ledgerScreen) rows(in *input) []row {
+func (scr *ledgerScreen) rows(in *input) []row {
 	l := ledgerOf(in.feed)
 	if l == nil {
 		return nil
@@ -167,11 +168,11 @@ func (*ledgerScreen) rows(in *input) []row {
 	var rows []row
 	if l.Baseline != nil {
 		rows = append(rows, &headRow{draws: func(_ *scene, w int) theme.Line {
-			return trialLine(theme.Faint, " ", "TRIAL", remedy.Columns, w)
-		}}, &trialRow{l, l.Baseline})
+			return trialLine(scr.columns, theme.Faint, " ", "TRIAL", remedy.Columns, w)
+		}}, &trialRow{l, l.Baseline, scr.columns})
 	}
 	for _, t := range l.Ranked() {
-		rows = append(rows, &trialRow{l, t})
+		rows = append(rows, &trialRow{l, t, scr.columns})
 	}
 	var open []row
 	for _, r := range l.Remedies {
@@ -200,46 +201,52 @@ func apart(above []row) []row {
 	return []row{&headRow{}}
 }
 
-// trialColumns are the widths of the figures of a trial, and which go first where there is
-// no room: the places in remedy.Columns of what a narrow list leaves out.
-var (
-	trialColumns = []int{6, 10, 6, 7, 9, 8, 8, 4}
-	leftOut      = []int{5, 3, 7, 4, 2}
-)
+// trialColumns are the widths of the figures of a trial, and in which order they go where there is
+// no room; 0: never.
+var trialColumns = []struct{ width, goes int }{{6, 0}, {10, 0}, {6, 5}, {7, 2}, {9, 4}, {8, 1}, {8, 0}, {4, 3}}
+
+// trialName is what the name of a trial has at least.
+const trialName = 22
 
 // trialLine is a line of the table.
-func trialLine(style theme.Style, mark, name string, cells []string, w int) theme.Line {
-	show := make([]bool, len(trialColumns))
-	room := w - 2
-	for i, n := range trialColumns {
-		show[i] = true
-		room -= n + 1
+func trialLine(shown *columns.Set, style theme.Style, mark, name string, figures []string, w int) theme.Line {
+	all := make([]columns.Cell, len(figures))
+	for i, f := range figures {
+		all[i] = columns.Cell{Name: remedy.Columns[i], Width: trialColumns[i].width, Text: f, Goes: trialColumns[i].goes}
 	}
-	for _, i := range leftOut {
-		if room >= 22 {
-			break
-		}
-		show[i] = false
-		room += trialColumns[i] + 1
-	}
-	l := theme.Line{theme.T(style, mark+" "), theme.T(theme.Plain|style&theme.Faint, theme.Fit(theme.Clean(name), max(8, room)))}
-	for i, c := range cells {
-		if !show[i] {
-			continue
-		}
-		s := theme.Plain | style&theme.Faint
-		if c == "DIFFER" {
+	cells := shown.Fit(w-2-trialName, all...)
+	plain := theme.Plain | style&theme.Faint
+	l := theme.Line{theme.T(style, mark+" "), theme.T(plain, theme.Fit(theme.Clean(name), max(8, w-2-columns.Room(cells))))}
+	for _, c := range cells {
+		s, text := plain, c.Text.(string)
+		if text == "DIFFER" {
 			s = theme.Break | theme.Bold
 		}
-		l = append(l, theme.T(s, " "+theme.FitRight(c, trialColumns[i])))
+		l = append(l, theme.T(s, " "+theme.FitRight(text, c.Width)))
 	}
 	return l.Fit(w)
 }
 
+// trialColumnsOf are the columns that can be hidden.
+func trialColumnsOf() *columns.Set {
+	var text []string
+	for i, name := range remedy.Columns {
+		text = append(text, name, trialAbout[i])
+	}
+	return columns.Of(text...)
+}
+
+// trialAbout says what the columns are.
+var trialAbout = []string{
+	"graph breaks", "compiles after the first", "graphs captured", "the time of the compiles", "the time of a steady call",
+	"the most memory of the process", "whether they are those of the baseline", "how the program ended",
+}
+
 // trialRow is one trial.
 type trialRow struct {
-	l *remedy.Ledger
-	t *remedy.Trial
+	l     *remedy.Ledger
+	t     *remedy.Trial
+	shown *columns.Set
 }
 
 func (r *trialRow) key() string    { return tryKey(r.t.ID()) }
@@ -256,7 +263,7 @@ func (r *trialRow) draw(_ *scene, w int) theme.Line {
 	case r.t.Verdict.Proven:
 		style = theme.Green | theme.Bold
 	}
-	return trialLine(style, r.t.Mark(), r.t.ID(), r.t.Cells(), w)
+	return trialLine(r.shown, style, r.t.Mark(), r.t.ID(), r.t.Cells(), w)
 }
 
 // tryKey is the key of a remedy's row, tried or not: the cursor stays on it when it becomes a trial.

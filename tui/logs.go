@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"tcdbg/tui/columns"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/syntax"
 	"tcdbg/tui/theme"
@@ -26,6 +28,14 @@ func newLogs() screen {
 	return &logsScreen{pane{
 		title:     keys.Title{Name: "Logs", Short: "Log", Key: "0", Asks: "What exactly was recorded?"},
 		leadLines: 2, detailed: true, share: 0.5,
+		columns: columns.Of("time", "when it was written", "compile", "the compile that it is about, and its rank", "size", "its bytes"),
+		orders: []order{
+			{name: "as recorded"},
+			{name: "newest first", newest: true, worth: func(r row) worth { return worth{n: -writtenAt(r)} }},
+			{name: "oldest first", worth: func(r row) worth { return worth{n: writtenAt(r)} }},
+			{name: "largest first", worth: func(r row) worth { return worth{n: -recordAt(r).Bytes} }},
+			{name: "by kind", worth: func(r row) worth { return worth{text: recordAt(r).Kind} }},
+		},
 	}}
 }
 
@@ -58,23 +68,43 @@ func (scr *logsScreen) lead(sc *scene, _ int) []theme.Line {
 }
 
 // table lists the records.
-func (*logsScreen) table(feed Feed) rowsOf {
+func (scr *logsScreen) table(feed Feed) rowsOf {
 	if r := feed.Records(); r != nil {
-		return recordRows{r}
+		return recordRows{r, scr.columns}
 	}
 	return rowSlice(nil)
 }
 
 // recordRows are the records as rows.
-type recordRows struct{ r Records }
+type recordRows struct {
+	r     Records
+	shown *columns.Set
+}
 
 func (s recordRows) Len() int     { return s.r.Len() }
-func (s recordRows) At(i int) row { return recordRow{s.r, i} }
+func (s recordRows) At(i int) row { return recordRow{s.r, i, s.shown} }
+
+func (s recordRows) index(key string) int { return indexOf(key, s.Len()) }
+
+// writtenAt is when a record was written; the files of ranks are listed one after the other, so that
+// its place does not tell.
+func writtenAt(r row) int64 {
+	if at := recordAt(r).When; !at.IsZero() {
+		return at.UnixNano()
+	}
+	return 0
+}
+
+func recordAt(r row) Record {
+	rec := r.(recordRow)
+	return rec.r.At(rec.i)
+}
 
 // recordRow is one record.
 type recordRow struct {
-	r Records
-	i int
+	r     Records
+	i     int
+	shown *columns.Set
 }
 
 func (r recordRow) key() string    { return fmt.Sprint(r.i) }
@@ -94,14 +124,27 @@ func (r recordRow) draw(_ *scene, w int) theme.Line {
 	if rec.Rank >= 0 {
 		id += fmt.Sprintf(" r%d", rec.Rank)
 	}
-	size := bytesText(rec.Bytes)
-	l := theme.Line{
-		{Text: theme.Clean(rec.Time) + " ", Style: theme.Faint},
-		{Text: theme.Fit(id, 8) + " ", Style: theme.Faint},
-		theme.T(kindStyle(rec.Kind), rec.Kind+" "), theme.T(theme.Faint, rec.Summary),
+	size := ""
+	if r.shown.On("size") {
+		size = " " + bytesText(rec.Bytes)
 	}
-	return append(l.Fit(max(0, w-len(size)-1)), theme.Span{Text: " " + size, Style: theme.Faint})
+	var l theme.Line
+	if r.shown.On("time") {
+		l = append(l, theme.Span{Text: theme.Clean(rec.Time) + " ", Style: theme.Faint})
+	}
+	if r.shown.On("compile") {
+		width := 8
+		if rec.Rank >= 0 {
+			width = rankedID
+		}
+		l = append(l, theme.Span{Text: theme.Fit(id, width) + " ", Style: theme.Faint})
+	}
+	l = append(l, theme.T(kindStyle(rec.Kind), rec.Kind+" "), theme.T(theme.Faint, rec.Summary))
+	return append(l.Fit(max(0, w-len(size))), theme.Span{Text: size, Style: theme.Faint})
 }
+
+// rankedID is the column of a compile with its rank: [12/1_1] r10.
+const rankedID = 12
 
 // kindStyle colours the records that people look for.
 func kindStyle(kind string) theme.Style {
@@ -237,60 +280,76 @@ func (scr *logsScreen) takeHits(sc *scene, query string, news hits) tea.Cmd {
 	s.hits = append(s.hits, news.records...)
 	s.done = news.done
 	s.on = !news.end
+	var cmds []tea.Cmd
 	if first {
-		scr.goHit(s.hits[0])
+		cmds = append(cmds, scr.goHit(s.hits[0]))
 	}
 	if !news.end {
-		return scr.nextNews(query, s.out)
+		return tea.Batch(append(cmds, scr.nextNews(query, s.out))...)
 	}
 	sc.say(fmt.Sprintf("%q: %s", s.query, count(len(s.hits), "record")))
 	sc.notice.bad = len(s.hits) == 0
-	return nil
+	return tea.Batch(cmds...)
 }
 
 // nextHit goes to the hit after or before the cursor, going round.
-func (scr *logsScreen) nextHit(sc *scene, on bool) bool {
+func (scr *logsScreen) nextHit(sc *scene, on bool) (tea.Cmd, bool) {
 	if sc.search.query != scr.query {
-		return false
+		return nil, false
 	}
-	hits := sc.search.hits
+	hits, at := scr.inOrder(sc.search.hits)
 	if len(hits) == 0 {
 		sc.fail(fmt.Sprintf("%q: not found", sc.search.query))
-		return true
+		return nil, true
 	}
-	at := scr.list.Cursor()
-	if scr.shown != nil && at < len(scr.shown) {
-		at = int(scr.shown[at])
+	pick, found := slices.BinarySearchFunc(hits, at, func(h hit, at int) int { return cmp.Compare(h.at, at) })
+	switch {
+	case !on:
+		pick--
+	case found:
+		pick++
 	}
-	pick := hits[0]
-	if !on {
-		pick = hits[len(hits)-1]
-	}
-	for i := range hits {
-		h := hits[i]
-		if !on {
-			h = hits[len(hits)-1-i]
+	pick = (pick + len(hits)) % len(hits)
+	sc.say(fmt.Sprintf("%q: %d of %d", sc.search.query, pick+1, len(hits)))
+	return scr.goHit(hits[pick].record), true
+}
+
+// hit is a record that a search found, and where it is among others: in the list where that is sorted,
+// else in the trace.
+type hit struct{ at, record int }
+
+// inOrder is hits in the order of the list, and where among them the cursor is. Where a filter
+// hides them all, that is the trace's order.
+func (scr *logsScreen) inOrder(records []int) (out []hit, at int) {
+	at = scr.list.Cursor()
+	if scr.order.sorted() {
+		found := make(map[int]bool, len(records))
+		for _, r := range records {
+			found[r] = true
 		}
-		if on && h > at || !on && h < at {
-			pick = h
-			break
+		for i, r := range scr.shown {
+			if found[int(r)] {
+				out = append(out, hit{i, int(r)})
+			}
 		}
 	}
-	scr.goHit(pick)
-	hit, _ := slices.BinarySearch(hits, pick)
-	sc.say(fmt.Sprintf("%q: %d of %d", sc.search.query, hit+1, len(hits)))
-	return true
+	if len(out) > 0 {
+		return out, at
+	}
+	for _, r := range records {
+		out = append(out, hit{r, r})
+	}
+	return out, scr.index(at)
 }
 
 // goHit puts the cursor on a record; a filter that hides it is dropped.
-func (scr *logsScreen) goHit(i int) {
-	if scr.shown != nil {
-		scr.filter, scr.shown = "", nil
-		scr.version++
-	}
+func (scr *logsScreen) goHit(i int) tea.Cmd {
 	scr.list.SetFollow(false)
-	scr.list.Set(paneRows{&scr.pane}, i)
-	scr.note()
+	if scr.goTo(recordRow{i: i}.key()) {
+		return nil
+	}
+	scr.filter = ""
+	return scr.refilter()
 }
 
 // find goes to the record of a selection.
@@ -342,6 +401,8 @@ type outputRows struct {
 
 func (s outputRows) Len() int     { return s.o.Len() }
 func (s outputRows) At(i int) row { return outputRow{s, i} }
+
+func (s outputRows) index(key string) int { return indexOf(key, s.Len()) }
 
 // outputRow is one line.
 type outputRow struct {

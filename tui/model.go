@@ -187,8 +187,7 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		m.sc.look(m.sc.feed.Run())
 		return m.lookAgain()
 	case reportMsg:
-		m.take(msg)
-		return m.again(msg.took)
+		return m.take(msg)
 	case sameMsg:
 		m.polling = false
 		m.sc.look(m.sc.feed.Run())

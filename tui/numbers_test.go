@@ -37,7 +37,7 @@ func TestScreensShowTheTotals(t *testing.T) {
 		}
 		for i, g := range r.RankGroups { // of two ranks, each is one
 			k := r.Ranks[i]
-			row := (&rankRow{g: g, ranks: []*explain.Rank{k}}).draw(nil, narrowRanks)
+			row := (&rankRow{g: g, ranks: []*explain.Rank{k}}).draw(nil, 100)
 			n := k.Totals
 			want := []string{
 				fmt.Sprint(k.Rank), "1", fmt.Sprint(n.Frames), fmt.Sprint(n.Graphs), fmt.Sprint(n.Breaks), fmt.Sprint(n.Recompiles),

@@ -7,6 +7,7 @@ import (
 	"tcdbg/explain"
 	"tcdbg/explain/numerics"
 	"tcdbg/logs"
+	"tcdbg/tui/columns"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/theme"
 )
@@ -26,6 +27,7 @@ func newNumerics() screen {
 			Name: "Numerics", Short: "Num", Key: "#", Asks: "Do compiled graphs compute what eager execution computes?",
 		},
 		leadLines: 2, detailed: true, share: 0.6,
+		columns: columns.Of("calls", "how many calls were compared", "worst", "the largest difference, in what its dtype allows"),
 	}}
 }
 
@@ -77,39 +79,50 @@ func (scr *numericsScreen) lead(sc *scene, w int) []theme.Line {
 	return []theme.Line{theme.L(theme.Bold|theme.Break, " "+theme.GlyphFailed+" results differ"+where).Fit(w), second}
 }
 
-// numericsColumns are the widths of the figures of a graph.
-const numericsColumns = "%s %9s %9s  "
+// numericsCells is the name of a graph and its figures, in a list of w cells.
+func numericsCells(c *columns.Set, w int, name, calls, worst string) string {
+	const figure = 9
+	width := min(40, max(12, w/3))
+	text := ""
+	for _, k := range []struct{ name, text string }{{"calls", calls}, {"worst", worst}} {
+		if c.On(k.name) {
+			text += fmt.Sprintf(" %*s", figure, k.text)
+		} else {
+			width += figure + 1
+		}
+	}
+	return theme.Fit(name, width) + text + "  "
+}
 
-func (*numericsScreen) rows(in *input) []row {
+func (scr *numericsScreen) rows(in *input) []row {
 	n := in.report.Numerics
 	if n == nil {
 		return nil
 	}
 	rows := []row{&headRow{draws: func(_ *scene, w int) theme.Line {
-		name := numericsName(w)
-		return theme.L(theme.Faint, fmt.Sprintf("  "+numericsColumns+"FIRST IN", theme.Fit("GRAPH", name), "calls", "worst")).Fit(w)
+		return theme.L(theme.Faint, "  "+numericsCells(scr.columns, w, "GRAPH", "calls", "worst")+"FIRST IN").Fit(w)
 	}}}
 	if n.Capture != nil && n.Capture.Result == logs.NumericsDiffers {
-		rows = append(rows, &captureRow{n.Capture})
+		rows = append(rows, &captureRow{n.Capture, scr.columns})
 	}
 	for _, result := range []string{logs.NumericsDiffers, logs.NumericsUndecided, logs.NumericsEqual, logs.NumericsNone} {
 		for _, g := range n.Graphs {
 			if g.Result == result {
-				rows = append(rows, &numericsRow{g})
+				rows = append(rows, &numericsRow{g, scr.columns})
 			}
 		}
 	}
 	if n.Capture != nil && n.Capture.Result != logs.NumericsDiffers {
-		rows = append(rows, &captureRow{n.Capture})
+		rows = append(rows, &captureRow{n.Capture, scr.columns})
 	}
 	return rows
 }
 
-// numericsName is the width of names in a list of width w.
-func numericsName(w int) int { return min(40, max(12, w/3)) }
-
 // numericsRow is one graph.
-type numericsRow struct{ g *numerics.Graph }
+type numericsRow struct {
+	g     *numerics.Graph
+	shown *columns.Set
+}
 
 func (r *numericsRow) key() string {
 	return fmt.Sprintf("numerics %d %d %s %s", r.g.Rank, r.g.Process, r.g.Compile, r.g.Graph)
@@ -152,7 +165,7 @@ func (r *numericsRow) draw(_ *scene, w int) theme.Line {
 	calls := fmt.Sprintf("%d of %d", r.g.Compared, r.g.Calls)
 	l := theme.Line{
 		theme.T(style, glyph+" "),
-		{Text: fmt.Sprintf(numericsColumns, theme.Fit(theme.Clean(r.g.Name()), numericsName(w)), calls, worst)},
+		{Text: numericsCells(r.shown, w, theme.Clean(r.g.Name()), calls, worst)},
 		theme.T(style&^theme.Bold, words),
 	}
 	for _, b := range r.g.Sources() {
@@ -175,7 +188,10 @@ func numericsMark(result string) (glyph string, style theme.Style, words string)
 }
 
 // captureRow is the capture.
-type captureRow struct{ c *logs.NumericsCapture }
+type captureRow struct {
+	c     *logs.NumericsCapture
+	shown *columns.Set
+}
 
 func (r *captureRow) key() string    { return "capture" }
 func (r *captureRow) sel() Selection { return Selection{} }
@@ -193,7 +209,7 @@ func (r *captureRow) draw(_ *scene, w int) theme.Line {
 	}
 	return theme.Line{
 		theme.T(style, glyph+" "),
-		{Text: fmt.Sprintf(numericsColumns, theme.Fit("capture", numericsName(w)), calls, "")},
+		{Text: numericsCells(r.shown, w, "capture", calls, "")},
 		theme.T(style&^theme.Bold, words),
 	}.Fit(w)
 }

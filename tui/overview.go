@@ -10,6 +10,7 @@ import (
 
 	"tcdbg/explain"
 	"tcdbg/logs"
+	"tcdbg/tui/columns"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/layout"
 	"tcdbg/tui/theme"
@@ -25,6 +26,10 @@ type overviewScreen struct {
 
 func newOverview() screen {
 	return &overviewScreen{pane{
+		columns: columns.Of(
+			"place", "where the function begins", "calls", "how often it was called", "graphs", "its graphs", "ops", "operators in graphs",
+			"eager", "operators outside of them", "compile", "the time of its compiles", "run", "the time of a call",
+		),
 		title:     keys.Title{Name: "Overview", Short: "Over", Key: "1", Asks: "How good is this run, and what do I do first?"},
 		leadLines: 2, view: view{folds: map[string]bool{"": true}}, // some rows are folded from the start
 	}}
@@ -231,7 +236,7 @@ func (scr *overviewScreen) rows(in *input) []row {
 		rows, first = append(rows, first...), nil
 	}
 	section(first)
-	section(frameRows(in, scr.roomFor(in, rows)))
+	section(scr.frameRows(in, scr.roomFor(in, rows)))
 	section(adviceRows(in, "MORE ADVICE", causes, n, len(causes)))
 	section(failureRows(in, "MORE FAILURES", raised[told:], 0, ""))
 	section(damageRows(in))
@@ -364,7 +369,7 @@ func (scr *overviewScreen) roomFor(in *input, rows []row) int {
 
 // frameRows is the table of functions, by cost: those that fit, then by file those that do not, and
 // what is not the program's own. Both of these are folded.
-func frameRows(in *input, room int) []row {
+func (scr *overviewScreen) frameRows(in *input, room int) []row {
 	if len(in.facts.roots) == 0 {
 		return nil
 	}
@@ -379,7 +384,7 @@ func frameRows(in *input, room int) []row {
 	if len(own) == 0 {
 		own, others = others, nil
 	}
-	rows := []row{&headRow{draws: frameHead}}
+	rows := []row{frameHead(scr.columns)}
 	if len(own)+len(others) <= room {
 		own, others = in.facts.roots, nil
 	}
@@ -388,10 +393,10 @@ func frameRows(in *input, room int) []row {
 		fits = min(len(own), max(0, room-1))
 	}
 	for _, f := range own[:fits] {
-		rows = append(rows, &frameRow{f, ""})
+		rows = append(rows, &frameRow{f, "", scr.columns})
 	}
-	rows = append(rows, restRows(own[fits:], "%s more", true)...)
-	return append(rows, restRows(others, "%s of torch or libraries", false)...)
+	rows = append(rows, scr.restRows(own[fits:], "%s more", true)...)
+	return append(rows, scr.restRows(others, "%s of torch or libraries", false)...)
 }
 
 // framework says whether a function is none that the program's author can change.
@@ -400,7 +405,7 @@ func framework(f *explain.Frame) bool {
 }
 
 // restRows are functions that do not fit, folded below a line with their sum, each file's after its own.
-func restRows(list []*rootFrame, what string, files bool) []row {
+func (scr *overviewScreen) restRows(list []*rootFrame, what string, files bool) []row {
 	if len(list) == 0 {
 		return nil
 	}
@@ -424,7 +429,7 @@ func restRows(list []*rootFrame, what string, files bool) []row {
 			rows = append(rows, &groupHead{headRow{text: text}, moreGroup})
 		}
 		for _, f := range of[file] {
-			rows = append(rows, &frameRow{f, moreGroup})
+			rows = append(rows, &frameRow{f, moreGroup, scr.columns})
 		}
 	}
 	return rows
@@ -497,36 +502,69 @@ func nothingFirst(r *explain.Report) string {
 	return "nothing to do: every function was captured whole, and no guard failed"
 }
 
-// frameColumns are the widths of the frame table for a terminal width: name,
-// graphs, ops, eager, compile, run, cut.
-type frameColumns struct{ name, place, cut int }
-
-func columnsFor(w int) frameColumns {
-	fixed := 7 + 7 + 5 + 6 + 9 // calls graphs ops eager compile
-	switch {
-	case w >= 130:
-		return frameColumns{name: 34, place: 24, cut: w - fixed - 9 - 34 - 24 - 4}
-	case w >= 100:
-		return frameColumns{name: 26, place: 17, cut: w - fixed - 9 - 26 - 17 - 4}
-	}
-	return frameColumns{name: 20, place: 0, cut: max(8, w-20-4-5-9-4)}
+// frameColumns are the widths of the frame table for a terminal width: name, place, and how it is
+// cut. A narrow one has room for half of the figures only.
+type frameColumns struct {
+	name, place, cut int
+	narrow           bool
 }
 
-func frameHead(sc *scene, w int) theme.Line {
-	c := columnsFor(w)
-	if c.place == 0 {
-		return theme.L(theme.Faint, padded(c.name, "FRAME", -5, "ops", -5, "eager", -8, "compile")+"HOW IT SPLITS")
+// The room of all figures of the frame table, and of those in a narrow one.
+const (
+	frameFigures  = 7 + 7 + 5 + 6 + 9 + 9 // calls graphs ops eager compile run
+	narrowFigures = 6 + 6 + 9
+)
+
+func columnsFor(w int) frameColumns {
+	switch {
+	case w >= 130:
+		return frameColumns{name: 34, place: 24, cut: w - frameFigures - 34 - 24 - 4}
+	case w >= 100:
+		return frameColumns{name: 26, place: 17, cut: w - frameFigures - 26 - 17 - 4}
 	}
-	return theme.L(
-		theme.Faint,
-		padded(c.name+c.place+1, "FRAME", -6, "calls", -6, "graphs", -4, "ops", -5, "eager", -8, "compile", -8, "run")+"  HOW IT SPLITS",
-	)
+	return frameColumns{name: 20, cut: max(8, w-20-narrowFigures-1), narrow: true}
+}
+
+// frameCells lays out a line of the frame table, with the text of its figures. What the user hides is
+// room for the name.
+func frameCells(shown *columns.Set, w int, calls, graphs, ops, eager, compile, run any) (frameColumns, string) {
+	c := columnsFor(w)
+	all := []columns.Cell{
+		{Name: "calls", Width: -6, Text: calls, Goes: 3}, {Name: "graphs", Width: -6, Text: graphs, Goes: 2},
+		{Name: "ops", Width: -4, Text: ops}, {Name: "eager", Width: -5, Text: eager}, {Name: "compile", Width: -8, Text: compile},
+		{Name: "run", Width: -8, Text: run, Goes: 1},
+	}
+	if c.narrow {
+		all[2].Width--
+		shown.Leave("place")
+		cells := shown.Fit(narrowFigures+1, all...)
+		c.name += max(0, narrowFigures-columns.Room(cells))
+		return c, columns.Text(cells)
+	}
+	cells := shown.Fit(columns.Plenty, all...)
+	c.name += frameFigures - columns.Room(cells)
+	if !shown.On("place") {
+		c.name, c.place = c.name+c.place+1, 0
+	}
+	return c, columns.Text(cells) + "  "
+}
+
+func frameHead(shown *columns.Set) *headRow {
+	return &headRow{draws: func(_ *scene, w int) theme.Line {
+		c, figures := frameCells(shown, w, "calls", "graphs", "ops", "eager", "compile", "run")
+		name := c.name
+		if c.place > 0 {
+			name += c.place + 1
+		}
+		return theme.L(theme.Faint, columns.Padded(name, "FRAME")+figures+"HOW IT SPLITS")
+	}}
 }
 
 // frameRow is a compiled function with its resume points.
 type frameRow struct {
-	f  *rootFrame
-	of string // its group
+	f     *rootFrame
+	of    string // its group
+	shown *columns.Set
 }
 
 func (r *frameRow) group() string { return r.of }
@@ -539,7 +577,11 @@ func (r *frameRow) matches(q string) bool {
 }
 
 func (r *frameRow) draw(sc *scene, w int) theme.Line {
-	c, f := columnsFor(w), r.f
+	f, run := r.f, "-"
+	if f.calls > 0 && f.run > 0 {
+		run = nanos(f.run / f.calls)
+	}
+	c, figures := frameCells(r.shown, w, number(f.calls), f.graphs, f.ops, number(f.eager), secondsOr(f.seconds), run)
 	style := theme.Plain
 	if framework(f.frame) {
 		style = theme.Noise // a function of ours is compiled because the program asked for it
@@ -551,24 +593,14 @@ func (r *frameRow) draw(sc *scene, w int) theme.Line {
 	if f.epochs > 0 {
 		name = theme.Cut(name, c.name-10) + fmt.Sprintf(" %d epochs", f.epochs+1)
 	}
-	compile := secondsOr(f.seconds)
-	if c.place == 0 {
-		if f.twin && f.frame.Pos.Line > 0 {
-			name += fmt.Sprintf(" :%d", f.frame.Pos.Line)
-		}
-		l := theme.Line{{Text: padded(c.name, name, -5, f.ops, -5, number(f.eager), -8, compile), Style: style}}
-		return append(l, cut(f, c.cut)...)
+	if c.place == 0 && f.twin && f.frame.Pos.Line > 0 {
+		name += fmt.Sprintf(" :%d", f.frame.Pos.Line)
 	}
-	run := "-"
-	if f.calls > 0 && f.run > 0 {
-		run = nanos(f.run / f.calls)
+	l := theme.Line{{Text: theme.Fit(name, c.name) + " ", Style: style}}
+	if c.place > 0 {
+		l = append(l, theme.Span{Text: theme.Fit(sc.placeIn(f.frame.Place(), c.place), c.place) + " ", Style: theme.Faint})
 	}
-	place := sc.placeIn(f.frame.Place(), c.place)
-	l := theme.Line{
-		{Text: theme.Fit(name, c.name) + " ", Style: style},
-		{Text: theme.Fit(place, c.place) + " ", Style: theme.Faint},
-		{Text: padded(-6, number(f.calls), -6, f.graphs, -4, f.ops, -5, number(f.eager), -8, compile, -8, run) + "  ", Style: style},
-	}
+	l = append(l, theme.Span{Text: figures, Style: style})
 	return append(l, cut(f, c.cut)...)
 }
 

@@ -2,12 +2,9 @@ package tui
 
 import (
 	"cmp"
-	"fmt"
-	"maps"
-	"slices"
-	"sort"
 
 	"tcdbg/explain"
+	"tcdbg/tui/columns"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/layout"
 	"tcdbg/tui/list"
@@ -31,21 +28,25 @@ type pane struct {
 	chosen    float64             // the share that the user chose, 0: none
 	modes     []string
 	orders    []order
+	columns   *columns.Set // of the list that can be hidden; nil: none
 
 	view
 	list    list.List
 	docList list.List // the cursor in the document
 	inside  bool      // the document has the focus
 	all     rowsOf
-	shown   []int32 // rows that filter and folds leave; nil: all
-	query   string  // last search
-	mode    int     // of modes
-	xoff    int
-	version uint64
-	synced  uint64 // selection that the cursor was put to
-	docKey  docKey
-	doc     *doc
-	cursor  string // key of the selected row
+	shown   []int32  // rows that filter and folds leave, in their order; nil: all
+	listed  *listing // that has them
+	// generation counts the rows that are not those of before.
+	generation uint64
+	query      string // last search
+	mode       int    // of modes
+	xoff       int
+	version    uint64
+	synced     uint64 // selection that the cursor was put to
+	docKey     docKey
+	doc        *doc
+	cursor     string // key of the selected row
 	// touched says that somebody chose the row of the cursor. Until then a pane
 	// shows its first row, whatever comes before it while the program runs.
 	touched bool
@@ -55,61 +56,6 @@ type pane struct {
 	made   *explain.Report // report that slow rows were made from
 	making bool
 	ready  bool
-}
-
-// view is what decides which rows are shown, and in which order.
-type view struct {
-	filter string
-	folds  map[string]bool
-	hide   bool // rows that change nothing
-	order  order
-}
-
-// order is a way to sort rows.
-type order struct {
-	name    string
-	compare func(a, b row) int // nil: as they were made
-}
-
-// clone is a copy that may be read beside the UI.
-func (v view) clone() view {
-	v.folds = maps.Clone(v.folds)
-	return v
-}
-
-// visible lists the rows that a view leaves; nil for all.
-func (v view) visible(rows rowsOf) []int32 {
-	if rows == nil || v.filter == "" && len(v.folds) == 0 && !v.hide && v.order.compare == nil {
-		return nil
-	}
-	shown := make([]int32, 0, 64)
-	for i := range rows.Len() {
-		r := rows.At(i)
-		if f, ok := r.(folded); ok && v.filter == "" && v.folded(f.group()) {
-			continue
-		}
-		if q, ok := r.(interface{ quiet() bool }); ok && v.hide && q.quiet() {
-			continue
-		}
-		if _, no := r.(fixed); no && v.filter != "" {
-			continue
-		}
-		if v.filter == "" || r.matches(v.filter) {
-			shown = append(shown, int32(i))
-		}
-	}
-	if by := v.order.compare; by != nil {
-		slices.SortStableFunc(shown, func(i, j int32) int { return by(rows.At(int(i)), rows.At(int(j))) })
-	}
-	return shown
-}
-
-// moreGroup is a group that is folded until somebody opens it.
-const moreGroup = "more"
-
-// folded says whether the rows of a group are hidden.
-func (v view) folded(group string) bool {
-	return group != "" && v.folds[group] != (group == moreGroup)
 }
 
 // The defaults of a screen.
@@ -179,50 +125,6 @@ func (p *pane) arrange(sc *scene) layout.Frame {
 	})
 }
 
-// apply recomputes which rows are shown.
-func (p *pane) apply() { p.shown = p.visible(p.all) }
-
-// refresh shows the rows of a new report without moving what the eye is on; shown is
-// what a filter of that time left of them.
-func (p *pane) refresh(rows rowsOf, filter string, shown []int32) {
-	p.note()
-	p.version++
-	p.all = rows
-	if len(p.folds) == 0 && p.filter != "" && p.filter == filter {
-		p.shown = shown // made beside the UI
-	} else {
-		p.apply()
-	}
-	p.keep()
-}
-
-// slowFilter is the number of rows from which a filter runs beside the UI.
-const slowFilter = 5000
-
-// refilter applies the filter, the folds and the order.
-func (p *pane) refilter() tea.Cmd {
-	p.version++
-	if p.all == nil || p.all.Len() < slowFilter {
-		p.note()
-		p.apply()
-		p.keep()
-		return nil
-	}
-	v, rows := p.view.clone(), p.all
-	return func() tea.Msg {
-		shown := v.visible(rows)
-		return onUI(func(*scene) tea.Cmd {
-			if p.filter == v.filter && maps.Equal(p.folds, v.folds) && p.all.Len() >= rows.Len() { // it has not changed since
-				p.note()
-				p.shown = shown
-				p.version++
-				p.keep()
-			}
-			return nil
-		})
-	}
-}
-
 // maxMoved is how far a row is looked for after a report changed.
 const maxMoved = 4096
 
@@ -241,6 +143,12 @@ func (p *pane) keep() {
 		return
 	}
 	at := p.list.Cursor()
+	if t, ok := p.all.(table); ok {
+		if i := p.place(t.index(p.cursor)); i >= 0 {
+			p.list.Shift(i - at)
+		}
+		return
+	}
 	for d := range min(p.Len(), maxMoved) {
 		for _, i := range [2]int{at + d, at - d} {
 			if r := p.at(i); r != nil && r.key() == p.cursor {
@@ -254,6 +162,14 @@ func (p *pane) keep() {
 // goTo puts the cursor on the row of a key, at once or when there is one.
 func (p *pane) goTo(key string) (there bool) {
 	p.wanted = key
+	if t, ok := p.all.(table); ok {
+		if i := p.place(t.index(key)); i >= 0 {
+			p.wanted = ""
+			p.set(i)
+			return true
+		}
+		return false
+	}
 	for i := range min(p.Len(), maxMoved) {
 		if p.at(i).key() == key {
 			p.wanted = ""
@@ -332,17 +248,6 @@ func (p *pane) stepItem(sc *scene, a keys.Action) bool {
 	return true
 }
 
-// nextOrder sorts the rows in the next way; the cursor stays on its row.
-func (p *pane) nextOrder(sc *scene) tea.Cmd {
-	if len(p.orders) == 0 {
-		return nil
-	}
-	at := slices.IndexFunc(p.orders, func(o order) bool { return o.name == p.order.name })
-	p.order = p.orders[(max(0, at)+1)%len(p.orders)]
-	sc.say("order: " + p.order.name)
-	return p.refilter()
-}
-
 // slowLocate is the number of rows from which the selection is looked up
 // beside the UI.
 const slowLocate = 20_000
@@ -360,9 +265,9 @@ func (p *pane) locate(sc *scene) (tea.Cmd, bool) {
 	copied := pane{all: p.all, shown: p.shown}
 	n := p.Len()
 	return func() tea.Msg {
-		at := copied.best(want)
+		best := copied.index(copied.best(want))
 		return onUI(func(sc *scene) tea.Cmd {
-			if gen == sc.selGen && n == p.Len() && at >= 0 {
+			if at := p.place(best); gen == sc.selGen && n == p.Len() && at >= 0 { // it may be sorted otherwise by now
 				p.set(at)
 			}
 			return nil
@@ -388,9 +293,14 @@ func (p *pane) best(want Selection) int {
 // toRecord puts the cursor of the Logs screen on a record, or where a filter hides
 // it, on the next one that is shown.
 func (p *pane) toRecord(record int) {
-	at := record
-	if p.shown != nil {
-		at = sort.Search(len(p.shown), func(i int) bool { return int(p.shown[i]) >= record })
+	at := p.place(record)
+	if at < 0 && p.shown != nil {
+		at = len(p.shown)
+		for i, r := range p.shown {
+			if int(r) >= record && (at == len(p.shown) || r < p.shown[at]) {
+				at = i
+			}
+		}
 	}
 	p.list.SetFollow(false)
 	p.set(at)
@@ -456,20 +366,6 @@ func (p *pane) bottomRule(f layout.Frame, w int) theme.Line {
 		return rule(w, p.filterNote(), detail)
 	}
 	return rule(w, p.filterNote(), list)
-}
-
-func (p *pane) filterNote() string {
-	if p.filter == "" && p.order.compare != nil {
-		return p.order.name
-	}
-	if p.filter == "" {
-		return ""
-	}
-	total := 0
-	if p.all != nil {
-		total = p.all.Len()
-	}
-	return fmt.Sprintf("filter %q: %d of %d", p.filter, p.Len(), total)
 }
 
 // unfold shows the rows of a group.

@@ -18,8 +18,7 @@ type (
 		report *explain.Report
 		size   size
 		rows   []rowsOf
-		shown  [][]int32 // what the filters of that time left
-		filter []string
+		listed []*listing // what the views of that time left
 		facts  facts
 		took   time.Duration
 	}
@@ -32,9 +31,9 @@ func (m *Model) poll() tea.Cmd {
 	feed, old, frozen, files := m.sc.feed, m.sc.report, m.sc.frozen, m.sc.parsed
 	now, made := size{m.sc.w, m.sc.h}, m.madeFor
 	screens := m.screens
-	views := make([]view, len(screens))
+	views, listed := make([]view, len(screens)), make([]*listing, len(screens))
 	for i, s := range screens {
-		views[i] = s.state().view.clone()
+		views[i], listed[i] = s.state().view.clone(), s.state().listed
 	}
 	return func() tea.Msg {
 		t0 := time.Now()
@@ -43,28 +42,24 @@ func (m *Model) poll() tea.Cmd {
 			return sameMsg{time.Since(t0)}
 		}
 		n := len(screens)
-		out := reportMsg{report: r, size: now, rows: make([]rowsOf, n), shown: make([][]int32, n), filter: make([]string, n)}
+		out := reportMsg{report: r, size: now, rows: make([]rowsOf, n), listed: make([]*listing, n)}
 		in := &input{report: r, feed: feed, facts: &out.facts, width: now.w, height: now.h}
 		out.facts.collect(in)
 		files.readMarked(feed, r)
 		for i, s := range screens {
-			if !fromReport(s) {
+			switch s := s.(type) {
+			case slow:
 				continue
+			case tabled:
+				out.rows[i] = s.table(feed)
+			case screen:
+				out.rows[i] = rowSlice(s.rows(in))
 			}
-			out.rows[i] = rowSlice(s.rows(in))
-			out.filter[i] = views[i].filter
-			out.shown[i] = views[i].visible(out.rows[i])
+			out.listed[i] = views[i].list(out.rows[i], listed[i])
 		}
 		out.took = time.Since(t0)
 		return out
 	}
-}
-
-// fromReport reports whether a screen's rows are made with every report.
-func fromReport(s screen) bool {
-	_, late := s.(slow)
-	_, own := s.(tabled)
-	return !late && !own
 }
 
 // idle is how much seldomer a run that has ended is looked at: it can only
@@ -97,7 +92,7 @@ func (m *Model) lookAgain() tea.Cmd {
 }
 
 // take shows a new report without moving what the eye is on.
-func (m *Model) take(msg reportMsg) {
+func (m *Model) take(msg reportMsg) tea.Cmd {
 	sc := &m.sc
 	first := sc.version == 0
 	m.polling = false
@@ -110,19 +105,18 @@ func (m *Model) take(msg reportMsg) {
 	if first && foreign && m.at == keys.Overview && sc.opt.First == 0 {
 		m.at = keys.Timeline // a trace of another program has nothing else
 	}
+	cmds := []tea.Cmd{m.again(msg.took)}
 	for i, s := range m.screens {
-		p, rows := s.state(), msg.rows[i]
+		p := s.state()
 		if _, late := s.(slow); late {
 			continue // its old rows stay until the new ones are made
 		}
-		if t, ok := s.(tabled); ok {
-			rows = t.table(sc.feed)
-		}
-		p.refresh(rows, msg.filter[i], msg.shown[i])
-		if _, grows := s.(tabled); grows && first {
+		cmds = append(cmds, p.refresh(msg.rows[i], msg.listed[i]))
+		if _, grows := s.(tabled); grows && first && !p.order.sorted() {
 			p.list.SetFollow(sc.run.Live)
 		}
 	}
+	return tea.Batch(cmds...)
 }
 
 // slowRows makes the rows of the shown screen where that takes reading, once

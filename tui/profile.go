@@ -7,6 +7,7 @@ import (
 
 	"tcdbg/explain"
 	"tcdbg/logs"
+	"tcdbg/tui/columns"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/theme"
 )
@@ -22,6 +23,10 @@ func newProfile() screen {
 	return &profileScreen{pane{
 		title:     keys.Title{Name: "Profile", Short: "Prf", Key: "%", Asks: "Where does a steady step spend its time?"},
 		leadLines: 3, detailed: true, share: 0.62,
+		columns: columns.Of(
+			"a step", "its time in a steady step", "share", "its part of the step", "calls", "calls in a step", "kind", "what it is",
+			"place", "the line",
+		),
 	}}
 }
 
@@ -60,15 +65,18 @@ func (*profileScreen) lead(sc *scene, _ int) []theme.Line {
 	return append(out, nil)
 }
 
-func (*profileScreen) rows(in *input) []row {
+func (scr *profileScreen) rows(in *input) []row {
 	var rows []row
 	for _, p := range in.report.Profiles {
 		if len(in.report.Profiles) > 1 {
 			rows = append(rows, &headRow{text: profileName(p) + ": " + p.Summary()[0]})
 		}
-		rows = append(rows, &headRow{text: padded(-9, "A STEP", -6, "share", -6, "calls") + "  " + padded(8, "KIND") + " WHAT"})
+		rows = append(rows, &headRow{draws: func(*scene, int) theme.Line {
+			figures, kind := costCells(scr.columns, "A STEP", "share", "calls", "KIND")
+			return theme.L(theme.Faint, figures+kind+"WHAT")
+		}})
 		for i, c := range p.Costs() {
-			rows = append(rows, &costRow{p, c, i, in.report})
+			rows = append(rows, &costRow{p, c, i, in.report, scr.columns})
 		}
 	}
 	return rows
@@ -87,6 +95,21 @@ type costRow struct {
 	c *explain.Cost
 	n int
 	r *explain.Report
+
+	shown *columns.Set
+}
+
+// costCells are the figures of a row, and its kind.
+func costCells(c *columns.Set, step, share, calls, kind string) (figures, kinds string) {
+	figures = columns.Text(c.Fit(columns.Plenty, columns.Cell{Name: "a step", Width: -9, Text: step},
+		columns.Cell{Name: "share", Width: -6, Text: share}, columns.Cell{Name: "calls", Width: -6, Text: calls}))
+	if figures != "" {
+		figures += "  "
+	}
+	if c.On("kind") {
+		kinds = columns.Padded(8, kind) + " "
+	}
+	return figures, kinds
 }
 
 func (r *costRow) key() string { return fmt.Sprintf("%s %d %s", r.p.File, r.n, r.c.Text()) }
@@ -139,12 +162,9 @@ func (r *costRow) draw(sc *scene, w int) theme.Line {
 	if c.Calls > 0 {
 		calls = fmt.Sprintf("%.3g", float64(c.Calls)/float64(max(1, len(r.p.Steps))))
 	}
-	l := theme.Line{
-		{Text: padded(-9, nanos(r.p.PerStep(c.Worth())), -6, explain.Share(c.Worth(), r.p.Total()), -6, calls) + "  "},
-		{Text: padded(8, string(c.Kind)) + " ", Style: costStyles[c.Kind]},
-		{Text: c.Text()},
-	}
-	if place := c.Place(func(p logs.Pos) string { return sc.place(p) }); place != "" {
+	figures, kind := costCells(r.shown, nanos(r.p.PerStep(c.Worth())), explain.Share(c.Worth(), r.p.Total()), calls, string(c.Kind))
+	l := theme.Line{{Text: figures}, {Text: kind, Style: costStyles[c.Kind]}, {Text: c.Text()}}
+	if place := c.Place(func(p logs.Pos) string { return sc.place(p) }); place != "" && r.shown.On("place") {
 		l = append(l, theme.Span{Text: "  " + place, Style: theme.Faint})
 	}
 	return l

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tcdbg/explain"
+	"tcdbg/tui/columns"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/theme"
 )
@@ -21,15 +22,19 @@ func newRanks() screen {
 	return &ranksScreen{pane{
 		title:     keys.Title{Name: "Ranks", Short: "Rnk", Key: "=", Asks: "Which ranks differ, and where?"},
 		leadLines: 2, detailed: true, share: 0.6,
+		columns: columns.Of(
+			"number", "how many ranks did the same", "frames", "functions compiled", "graphs", "graphs captured", "breaks", "graph breaks",
+			"recompiles", "compiles after the first", "compile", "the time of the compiles",
+		),
 		orders: []order{
 			{name: "largest group first"},
-			{"slowest first", rankOrder(func(a, b *rankRow) int {
+			{name: "slowest first", compare: rankOrder(func(a, b *rankRow) int {
 				_, x := a.seconds()
 				_, y := b.seconds()
 				return cmp.Compare(y, x)
 			})},
-			{"by rank", rankOrder(func(a, b *rankRow) int { return cmp.Compare(a.ranks[0].Rank, b.ranks[0].Rank) })},
-			{"by what parted them", rankOrder(func(a, b *rankRow) int { return cmp.Compare(a.parted(), b.parted()) })},
+			{name: "by rank", compare: rankOrder(func(a, b *rankRow) int { return cmp.Compare(a.ranks[0].Rank, b.ranks[0].Rank) })},
+			{name: "by what parted them", compare: rankOrder(func(a, b *rankRow) int { return cmp.Compare(a.parted(), b.parted()) })},
 		},
 	}}
 }
@@ -87,23 +92,34 @@ func (scr *ranksScreen) lead(sc *scene, _ int) []theme.Line {
 	return []theme.Line{first, nil}
 }
 
-// rankColumn is the column of ranks; below narrowRanks cells some columns are left out.
+// rankColumn is the column of ranks, partedRoom what is left at least for what parted them.
 const (
-	rankColumn  = 14
-	narrowRanks = 90
+	rankColumn = 14
+	partedRoom = 26
 )
 
-func (*ranksScreen) rows(in *input) []row {
+// rankCells are the figures of ranks in a list of w cells.
+func rankCells(c *columns.Set, w int, number, frames, graphs, breaks, recompiles, compile any) string {
+	cells := c.Fit(
+		w-rankColumn-1-partedRoom,
+		columns.Cell{Name: "number", Width: -5, Text: number},
+		columns.Cell{Name: "frames", Width: -8, Text: frames, Goes: 2},
+		columns.Cell{Name: "graphs", Width: -7, Text: graphs},
+		columns.Cell{Name: "breaks", Width: -7, Text: breaks},
+		columns.Cell{Name: "recompiles", Width: -11, Text: recompiles, Goes: 1},
+		columns.Cell{Name: "compile", Width: -9, Text: compile},
+	)
+	return columns.Text(cells) + " "
+}
+
+func (scr *ranksScreen) rows(in *input) []row {
 	r := in.report
 	if len(r.RankGroups) == 0 {
 		return nil
 	}
 	rows := []row{&headRow{draws: func(_ *scene, w int) theme.Line {
-		if w < narrowRanks {
-			return theme.L(theme.Faint, padded(rankColumn, "RANKS", -5, "", -7, "graphs", -7, "breaks", -9, "compile")+"  PARTED BY")
-		}
-		return theme.L(theme.Faint, padded(rankColumn, "RANKS", -5, "", -8, "frames", -7, "graphs", -7, "breaks", -11, "recompiles", -9,
-			"compile")+"  PARTED BY")
+		return theme.L(theme.Faint, columns.Padded(rankColumn, "RANKS")+
+			rankCells(scr.columns, w, "", "frames", "graphs", "breaks", "recompiles", "compile")+"PARTED BY")
 	}}}
 	byRank := make(map[int]*explain.Rank, len(r.Ranks))
 	for _, k := range r.Ranks {
@@ -114,7 +130,7 @@ func (*ranksScreen) rows(in *input) []row {
 		slow[r.Stragglers[i].Rank] = &r.Stragglers[i]
 	}
 	for _, g := range r.RankGroups {
-		row := &rankRow{g: g, slow: slow[g.Ranks[0]]}
+		row := &rankRow{g: g, slow: slow[g.Ranks[0]], shown: scr.columns}
 		for _, n := range g.Ranks {
 			row.ranks = append(row.ranks, byRank[n])
 		}
@@ -128,6 +144,7 @@ type rankRow struct {
 	g     *explain.RankGroup
 	ranks []*explain.Rank
 	slow  *explain.Straggler // of the first of them; nil: none is one
+	shown *columns.Set
 }
 
 func (r *rankRow) key() string { return fmt.Sprintf("rank %d %s", r.ranks[0].Rank, r.ranks[0].Path) }
@@ -189,11 +206,8 @@ func (r *rankRow) draw(_ *scene, w int) theme.Line {
 	t := r.ranks[0].Totals
 	_, high := r.seconds()
 	name := theme.Cut(explain.RankRanges(r.g.Ranks), rankColumn-1)
-	text := padded(rankColumn, name, -5, len(r.g.Ranks), -8, t.Frames, -7, t.Graphs, -7, t.Breaks, -11, t.Recompiles, -9, secondsOr(high))
-	if w < narrowRanks {
-		text = padded(rankColumn, name, -5, len(r.g.Ranks), -7, t.Graphs, -7, t.Breaks, -9, secondsOr(high))
-	}
-	l := theme.Line{{Text: text + "  "}}
+	l := theme.Line{{Text: columns.Padded(rankColumn, name) +
+		rankCells(r.shown, w, len(r.g.Ranks), t.Frames, t.Graphs, t.Breaks, t.Recompiles, secondsOr(high))}}
 	switch parted := r.parted(); {
 	case r.g.Usual && len(r.ranks) > 1:
 		return append(l, theme.Span{Text: theme.GlyphDone + " alike", Style: theme.Green})

@@ -1,12 +1,16 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"tcdbg/explain"
 	"tcdbg/explain/remedy"
 	"tcdbg/logs"
+	"tcdbg/tui/columns"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/syntax"
 	"tcdbg/tui/theme"
@@ -23,7 +27,10 @@ type recompilesScreen struct {
 func newRecompiles() screen {
 	return &recompilesScreen{pane{
 		title:     keys.Title{Name: "Recompiles", Short: "Rec", Key: "4", Asks: "What changed, and which guard failed?"},
-		leadLines: 2, detailed: true,
+		leadLines: 2, detailed: true, orders: recompileOrders(),
+		columns: columns.Of(
+			"compile", "which one it was", "more", "how many more guards failed", "time", "what the compile took",
+		),
 	}}
 }
 
@@ -73,10 +80,12 @@ func (scr *recompilesScreen) lead(sc *scene, _ int) []theme.Line {
 }
 
 // rows groups recompiles by function, in their order.
-func (*recompilesScreen) rows(in *input) []row {
+func (scr *recompilesScreen) rows(in *input) []row {
 	by := map[*explain.Frame][]*explain.Recompile{}
 	var order []*explain.Frame
+	times := map[string]int{}
 	for _, rc := range in.report.Recompiles {
+		times[rc.Key]++
 		var f *explain.Frame
 		if rc.Compile != nil {
 			f = rc.Compile.Frame
@@ -95,7 +104,7 @@ func (*recompilesScreen) rows(in *input) []row {
 			rows = append(rows, &chainRow{f: f})
 		}
 		for _, rc := range by[f] {
-			rows = append(rows, &recompileRow{rc})
+			rows = append(rows, &recompileRow{rc, times[rc.Key], scr.columns})
 		}
 	}
 	return rows
@@ -119,7 +128,11 @@ func (r *chainRow) draw(sc *scene, w int) theme.Line {
 }
 
 // recompileRow is one compile after the first.
-type recompileRow struct{ rc *explain.Recompile }
+type recompileRow struct {
+	rc    *explain.Recompile
+	times int // that its cause made the function compile again
+	shown *columns.Set
+}
 
 func recompileSel(rc *explain.Recompile) Selection {
 	s := Selection{}
@@ -159,17 +172,35 @@ func (r *recompileRow) draw(sc *scene, w int) theme.Line {
 	if r.rc.Compile != nil {
 		id = r.rc.Compile.ID
 	}
-	l := theme.Line{{Text: theme.GlyphRecompile + " ", Style: theme.Recompile}, {Text: sc.idCell(id), Style: theme.Faint}}
+	l := theme.Line{{Text: theme.GlyphRecompile + " ", Style: theme.Recompile}}
+	if r.shown.On("compile") {
+		l = append(l, theme.Span{Text: sc.idCell(id), Style: theme.Faint})
+	}
+	took := ""
+	if s := r.seconds(); s > 0 && w >= timedRecompiles && r.shown.On("time") {
+		took = "  " + theme.FitRight(secondsOr(s), 8)
+	}
+	l = append(l, r.why()...)
+	if took == "" {
+		return l
+	}
+	return append(l.Fit(max(0, w-theme.Width(took))), theme.Span{Text: took, Style: theme.Faint})
+}
+
+// timedRecompiles is the width from which a list says what each compile took.
+const timedRecompiles = 44
+
+// why says what changed.
+func (r *recompileRow) why() theme.Line {
 	if len(r.rc.Failures) == 0 {
 		text := "reason not recorded"
 		if len(r.rc.Raw) > 0 {
 			text = r.rc.Raw[0]
 		}
-		return append(l, theme.T(theme.Plain, text))
+		return theme.Line{theme.T(theme.Plain, text)}
 	}
-	g := r.rc.Failures[0]
-	l = append(l, theme.T(theme.Plain, changed(g)))
-	if n := len(r.rc.Failures); n > 1 {
+	l := theme.Line{theme.T(theme.Plain, changed(r.rc.Failures[0]))}
+	if n := len(r.rc.Failures); n > 1 && r.shown.On("more") {
 		l = append(l, theme.Span{Text: fmt.Sprintf("  and %d more", n-1), Style: theme.Faint})
 	}
 	return l
@@ -321,4 +352,142 @@ func docEntries(d *doc, f *explain.Frame, at *explain.Compile) {
 			theme.T(theme.Faint, theme.Fit(string(c.Status), 14)), theme.T(theme.Plain, why),
 		)
 	}
+}
+
+// Below is how recompiles are sorted: the functions by what their recompiles come to, and below each heading
+// its recompiles by the same.
+
+// chain is the recompiles of a function that are shown.
+type chain struct {
+	head int32 // the heading; -1: the function is not known
+	rows []chained
+}
+
+// chained is a recompile, and which of all rows it is.
+type chained struct {
+	i int32
+	*recompileRow
+}
+
+// recompileOrder sorts recompiles. of compares those of one function, and where a filter leaves no
+// headings all of them; chains compares functions by theirs.
+func recompileOrder(of func(a, b chained) int, chains func(a, b []chained) int) func(rows rowsOf, shown []int32) {
+	return func(rows rowsOf, shown []int32) {
+		list, blanks := chainsOf(rows, shown)
+		for i := range list {
+			slices.SortStableFunc(list[i].rows, of)
+		}
+		slices.SortStableFunc(list, func(a, b chain) int {
+			if a.head < 0 || b.head < 0 { // what has no heading comes before all that have one
+				return cmp.Compare(a.head, b.head)
+			}
+			return chains(a.rows, b.rows)
+		})
+		at := 0
+		put := func(i int32) {
+			shown[at] = i
+			at++
+		}
+		for i, c := range list {
+			if i > 0 && len(blanks) > 0 {
+				put(blanks[0])
+				blanks = blanks[1:]
+			}
+			if c.head >= 0 {
+				put(c.head)
+			}
+			for _, r := range c.rows {
+				put(r.i)
+			}
+		}
+		for _, i := range blanks {
+			put(i)
+		}
+	}
+}
+
+// chainsOf groups what is shown by function; where no heading is, all of it is one group. blanks are
+// the empty lines between groups.
+func chainsOf(rows rowsOf, shown []int32) (list []chain, blanks []int32) {
+	at := map[*explain.Frame]int{}
+	of := func(f *explain.Frame) *chain {
+		k, ok := at[f]
+		if !ok {
+			k = len(list)
+			at[f], list = k, append(list, chain{head: -1})
+		}
+		return &list[k]
+	}
+	for _, i := range shown {
+		if r, ok := rows.At(int(i)).(*chainRow); ok {
+			of(r.f).head = i
+		}
+	}
+	headed := len(list) > 0
+	for _, i := range shown {
+		switch r := rows.At(int(i)).(type) {
+		case *recompileRow:
+			var f *explain.Frame
+			if headed && r.rc.Compile != nil {
+				f = r.rc.Compile.Frame
+			}
+			c := of(f)
+			c.rows = append(c.rows, chained{i, r})
+		case *chainRow:
+		default:
+			blanks = append(blanks, i)
+		}
+	}
+	return list, blanks
+}
+
+// recompileOrders are the ways to sort recompiles.
+func recompileOrders() []order {
+	sum := func(rows []chained) (s float64) {
+		for _, r := range rows {
+			s += r.seconds()
+		}
+		return s
+	}
+	first := func(of func(a, b chained) int) func(a, b []chained) int {
+		return func(a, b []chained) int { return of(a[0], b[0]) }
+	}
+	newest := func(a, b chained) int { return cmp.Or(b.start().Compare(a.start()), cmp.Compare(b.i, a.i)) }
+	byLine := func(a, b chained) int { return comparePos(recompileSel(a.rc).Pos, recompileSel(b.rc).Pos) }
+	return []order{
+		{name: "by function, as they came"},
+		{
+			name: "most compile time first", lacks: "no compile was timed",
+			arrange: recompileOrder(
+				func(a, b chained) int { return cmp.Compare(b.seconds(), a.seconds()) },
+				func(a, b []chained) int { return cmp.Compare(sum(b), sum(a)) },
+			),
+			has: func(r row) bool {
+				rc, ok := r.(*recompileRow)
+				return ok && rc.seconds() > 0
+			},
+		},
+		{name: "most often first", arrange: recompileOrder(
+			func(a, b chained) int { return cmp.Compare(b.times, a.times) },
+			func(a, b []chained) int { return cmp.Compare(len(b), len(a)) },
+		)},
+		{name: "by line", arrange: recompileOrder(byLine, first(byLine))},
+		{name: "newest first", arrange: recompileOrder(newest, first(newest)), newest: true},
+	}
+}
+
+// seconds is what the compile took.
+func (r *recompileRow) seconds() float64 {
+	if r.rc.Compile == nil {
+		return 0
+	}
+	return r.rc.Compile.Seconds
+}
+
+// start is when the compile began; the zero time where that is not known.
+func (r *recompileRow) start() (t time.Time) {
+	if r.rc.Compile != nil {
+		t = r.rc.Compile.Start
+	}
+	return t
 }

@@ -93,7 +93,7 @@ type (
 		search(sc *scene, text string) tea.Cmd
 		// nextHit goes to the next or previous hit; false: that is not what was
 		// searched for.
-		nextHit(sc *scene, on bool) bool
+		nextHit(sc *scene, on bool) (tea.Cmd, bool)
 	}
 )
 

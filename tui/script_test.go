@@ -501,7 +501,7 @@ func TestTwinsShowTheirLines(t *testing.T) {
 	}
 	m := New(richFeed(), Options{})
 	for w, want := range map[int]bool{80: true, 100: false} {
-		if got := strings.Contains((&frameRow{list[3], ""}).draw(&m.sc, w).Text(), "forward :28"); got != want {
+		if got := strings.Contains((&frameRow{f: list[3]}).draw(&m.sc, w).Text(), "forward :28"); got != want {
 			t.Errorf("at %d columns the line is shown: %v", w, got)
 		}
 	}

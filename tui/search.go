@@ -36,8 +36,10 @@ func (m *Model) find(on bool) tea.Cmd {
 		m.sc.say("nothing to search for; / starts a search")
 		return nil
 	}
-	if s, ok := m.shown().(searching); ok && !p.inside && s.nextHit(&m.sc, on) {
-		return nil
+	if s, ok := m.shown().(searching); ok && !p.inside {
+		if cmd, did := s.nextHit(&m.sc, on); did {
+			return cmd
+		}
 	}
 	step := 1
 	if !on {
@@ -290,11 +292,11 @@ func Left(m *Model) []byte {
 	}
 	for _, scr := range m.screens {
 		p := scr.state()
-		left := habit.Pane{Filter: p.filter, Query: p.query, Order: p.order.name, Mode: p.mode, Share: p.chosen}
+		left := habit.Pane{Filter: p.filter, Query: p.query, Order: p.order.name, Mode: p.mode, Share: p.chosen, Hidden: p.columns.Hidden()}
 		if r := p.selected(); r != nil && p.touched {
 			left.Row = r.key()
 		}
-		if left != (habit.Pane{}) {
+		if left.Left() {
 			s.Panes[p.title.Name] = left
 		}
 	}
@@ -322,6 +324,7 @@ func restore(m *Model, left []byte) {
 			continue
 		}
 		p.filter, p.query, p.wanted = was.Filter, was.Query, was.Row
+		p.columns.Hide(was.Hidden)
 		if was.Row != "" {
 			p.touched = true
 		}

@@ -5,6 +5,7 @@ import (
 
 	"tcdbg/explain"
 	"tcdbg/logs"
+	"tcdbg/tui/columns"
 	"tcdbg/tui/theme"
 	"tcdbg/tui/timeline"
 )
@@ -29,7 +30,7 @@ func (r *sumRow) sel() Selection {
 }
 
 func (r *sumRow) draw(_ *scene, w int) theme.Line {
-	tail := padded(-9, nanosOr(r.Self), -8, nanosOr(r.Total), -6, r.Count)
+	tail := columns.Padded(-9, nanosOr(r.Self), -8, nanosOr(r.Total), -6, r.Count)
 	name := min(40, max(16, w/3))
 	if r.Kind == timeline.Cause {
 		name = max(16, w*3/5)

@@ -369,7 +369,8 @@ func (sc *scene) footerWord(b keys.Binding) string {
 	}
 	short := map[keys.Action]string{
 		keys.Lower:  "lower",
-		keys.Editor: "edit", keys.Palette: "commands", keys.View: "view", keys.Order: "sort", keys.Filter: "filter", keys.Fold: "fold",
+		keys.Editor: "edit", keys.Palette: "commands", keys.View: "view", keys.Columns: "columns",
+		keys.Order: "sort", keys.Filter: "filter", keys.Fold: "fold",
 		keys.DiffEntries: "compare", keys.HideSame: "hide", keys.StepOn: "step",
 		keys.Try: "try", keys.DiffRuns: "compare", keys.NextRefusal: "not fused", keys.ByBytes: "by bytes", keys.PreviewFix: "fix",
 	}[b.Action]

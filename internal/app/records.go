@@ -21,7 +21,8 @@ func (s storeRecords) Len() int { return s.store.Len() }
 // At implements tui.Records: from the index, without reading the record.
 func (s storeRecords) At(i int) tui.Record {
 	e := s.store.Entry(i)
-	r := tui.Record{Time: s.store.Time(&e).Format("15:04:05.000"), Kind: e.Key(), Rank: e.Rank, Bytes: e.Size}
+	when := s.store.Time(&e)
+	r := tui.Record{Time: when.Format("15:04:05.000"), When: when, Kind: e.Key(), Rank: e.Rank, Bytes: e.Size}
 	if e.HasID && e.ID.Frame >= 0 {
 		r.ID = fmt.Sprintf("%d/%d", e.ID.Frame, e.ID.Compile)
 		if e.ID.Attempt > 0 {

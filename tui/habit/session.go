@@ -3,6 +3,7 @@ package habit
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 )
 
 // This file is a session: how the screens of a run were left, so that they are opened so again.
@@ -26,6 +27,15 @@ type Pane struct {
 	Order  string  `json:"order,omitempty"`
 	Mode   int     `json:"mode,omitempty"`
 	Share  float64 `json:"share,omitempty"` // of the width for the list, 0: the screen's own
+	// Hidden are the names of the columns that are not shown.
+	Hidden []string `json:"hidden,omitempty"`
+}
+
+// Left says that a screen was left otherwise than it opens.
+func (p Pane) Left() bool {
+	hides := len(p.Hidden) > 0
+	p.Hidden = nil
+	return hides || !reflect.DeepEqual(p, Pane{})
 }
 
 // ReadSession reads a session; what is none is an empty one.

@@ -69,6 +69,7 @@ const (
 	GoMark
 	Narrower
 	Wider
+	Columns
 	OpenScreen
 
 	Own Action = 1000
@@ -134,7 +135,13 @@ func rows() []Binding {
 		Bind(View, "source, Triton, operators, wrapper", "Kernels", 2, "v").on(Kernels),
 		Bind(Order, "sort: execution order, slowest, most bytes, by name", "Kernels", 4, "o").on(Kernels),
 		Bind(Order, "sort: causes first, most compile time, most often, by line", "Breaks", 0, "o").on(Breaks),
+		Bind(Order, "sort: as they came, most time, most often, by line, newest", "Recompiles", 4, "o").on(Recompiles),
+		Bind(Order, "sort: as compiled, slowest, most guards, failures, by line", "Guards", 4, "o").on(Guards),
+		Bind(Order, "sort: as compiled, most calls, time, compiles, by line", "Calls", 2, "o").on(Calls),
+		Bind(Order, "sort: as recorded, newest, oldest, largest, by kind", "Logs", 4, "o").on(Logs),
 		Bind(Order, "sort: largest group, slowest, by rank, by what parted them", "Ranks", 2, "o").on(Ranks),
+		Bind(Columns, "hide and show columns", "Screens", 8, "C").
+			on(Overview, Breaks, Recompiles, Guards, Kernels, Logs, Ranks, Ledger, Calls, Numerics, Profile),
 		Bind(Lower, "PyTorch's graph through our own Inductor, and back", "Graph, Fusion and Kernels", 3, "I").on(Graph, Fusion, Kernels),
 		Bind(PrevItem, "previous graph or kernel", "Graph and Kernels", 0, "[").on(Graph, Kernels),
 		Bind(NextItem, "next graph or kernel", "Graph and Kernels", 0, "]").on(Graph, Kernels),
