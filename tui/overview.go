@@ -530,8 +530,11 @@ func columnsFor(w int) frameColumns {
 func frameCells(shown *columns.Set, w int, calls, graphs, ops, eager, compile, run any) (frameColumns, string) {
 	c := columnsFor(w)
 	all := []columns.Cell{
-		{Name: "calls", Width: -6, Text: calls, Goes: 3}, {Name: "graphs", Width: -6, Text: graphs, Goes: 2},
-		{Name: "ops", Width: -4, Text: ops}, {Name: "eager", Width: -5, Text: eager}, {Name: "compile", Width: -8, Text: compile},
+		{Name: "calls", Width: -6, Text: calls, Goes: 3},
+		{Name: "graphs", Width: -6, Text: graphs, Goes: 2},
+		{Name: "ops", Width: -4, Text: ops},
+		{Name: "eager", Width: -5, Text: eager},
+		{Name: "compile", Width: -8, Text: compile},
 		{Name: "run", Width: -8, Text: run, Goes: 1},
 	}
 	if c.narrow {

@@ -25,7 +25,8 @@ func apartReport() *explain.Report {
 	id := func(frame int) explain.ID { return explain.ID{Rank: -1, CompileID: logs.CompileID{Frame: frame}} }
 	return &explain.Report{Fusions: []*explain.Fusion{
 		{ID: id(0), Before: 4, After: 3, Steps: []logs.FusionStep{
-			refused("op0", "op1", 512), {A: "op2", B: "op3", Fused: true, Kind: "vertical", Score: 64, Result: "op2_op3"},
+			refused("op0", "op1", 512),
+			{A: "op2", B: "op3", Fused: true, Kind: "vertical", Score: 64, Result: "op2_op3"},
 			refused("op0", "op1", 1024), // again: the last one counts
 		}},
 		{ID: id(1), Graph: "backward", Before: 3, After: 3, Ops: []string{"relu", "sum", "mm"}, Steps: []logs.FusionStep{

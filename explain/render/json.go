@@ -338,7 +338,8 @@ func toJSON(r *explain.Report) *jsonReport {
 		Version: jsonVersion, Title: r.Title, Engine: r.Engine, PeakMemory: r.State.Peak, Totals: r.Totals, ByKind: r.ByKind,
 		Damage: jsonDamage{
 			r.Stats.BadJSON, r.Stats.MD5Mismatch, r.Stats.Stray, r.Stats.Oversized, r.UnlistedGuards, r.LeftOut,
-			r.PhasesLeftOut, r.DeepPhases, r.InstantsLeftOut, []string{},
+			r.PhasesLeftOut, r.DeepPhases, r.InstantsLeftOut,
+			[]string{},
 		},
 	}
 	for _, s := range r.Sources {
