@@ -245,18 +245,23 @@ func (p *pane) take(l *listing) { p.listed, p.shown = l, l.shown }
 func (p *pane) refresh(rows rowsOf, l *listing) tea.Cmd {
 	p.note()
 	p.version++
-	same, ours := sameTable(p.all, rows), l.view.same(p.view)
+	same := sameTable(p.all, rows)
 	if !same {
 		p.generation++
 	}
 	p.all = rows
+	ours := l.view.same(p.view)
 	switch {
-	case same && p.listed != nil && p.listed.view.same(p.view) && (!ours || p.listed.n > l.n):
-		ours = true // what is shown is newer
-	default:
+	case same && p.listed != nil && p.listed.view.same(p.view) && (!ours || p.listed.n > l.n): // what is shown is newer
+	case ours:
 		p.take(l)
-	}
-	if !ours {
+	case rows.Len() < slowFilter:
+		p.apply()
+	default: // the view has changed since: until its rows are listed, those of the old one are shown
+		p.take(l)
+		if p.wanted == "" && p.touched {
+			p.wanted = p.cursor
+		}
 		return p.refilter()
 	}
 	p.keep()

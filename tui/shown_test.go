@@ -394,3 +394,39 @@ func TestLastOrderCounts(t *testing.T) {
 		t.Errorf("the first record is %s", got)
 	}
 }
+
+// A report whose rows were made before the filter or the order changed moves nothing.
+func TestLateReportKeepsRowAndOrder(t *testing.T) {
+	for _, n := range []int{3, slowFilter + 10} {
+		f := richFeed()
+		for i := len(f.report.Kernels); i < n; i++ {
+			f.report.Kernels = append(f.report.Kernels, &explain.Kernel{ID: cid(1, 0), Name: fmt.Sprintf("more_%d", i), Bytes: int64(i)})
+		}
+		d := newDriver(t, f, Options{}, 120, 40)
+		d.script("keys 8 j")
+		p := d.m.current()
+		row := p.selected().key()
+		next := *f.report
+		next.Kernels = slices.Clone(f.report.Kernels)
+		f.report = &next
+		late := d.m.poll()()
+		d.script("keys o o o\nexpect by name")
+		d.send(late)
+		if got := p.selected().key(); got != row {
+			t.Errorf("%d kernels: the cursor went from %q to %q", n, row, got)
+		}
+		if p.Len() != n || p.at(0).(*kernelRow).k.Name != "fused_add_layer_norm_1" {
+			t.Errorf("%d kernels: %d rows, the first is %s", n, p.Len(), p.at(0).key())
+		}
+	}
+	f := richFeed()
+	d := newDriver(t, f, Options{}, 120, 40)
+	d.script("keys 0 g j j")
+	f.grow(Record{Kind: "dynamo_start", Rank: -1})
+	late := d.m.poll()()
+	d.script("keys o")
+	d.send(late)
+	if p := d.m.current(); p.selected().key() != "2" || p.at(0).key() != "8" {
+		t.Errorf("records: the cursor on %s, the first is %s", p.selected().key(), p.at(0).key())
+	}
+}
