@@ -162,3 +162,14 @@ func TestColumnsOpenAndClose(t *testing.T) {
 		expect Columns of Kernels
 	`)
 }
+
+// In a window without room for the list of columns its keys do no harm.
+func TestColumnsInATinyWindow(t *testing.T) {
+	for _, size := range []string{"3x1", "3x3", "20x5", "30x6"} {
+		d := newDriver(t, richFeed(), Options{Mouse: true}, 80, 24)
+		d.script("keys 8\nsize " + size)
+		for _, key := range []string{"enter", "space", "a", "j", "k"} {
+			d.script("keys C" + strings.Repeat("\nwheel down 1 0", 9) + "\nkeys pgdown " + key + " esc esc")
+		}
+	}
+}

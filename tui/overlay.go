@@ -328,7 +328,9 @@ func (o *columnSheet) key(k string) (tea.Cmd, bool) {
 	case a == keys.Up || a == keys.Down:
 		o.list.Move(o, map[keys.Action]int{keys.Up: -1, keys.Down: 1}[a])
 	case k == " " || a == keys.Enter:
-		return o.items[o.list.Cursor()].run(), true
+		if i := o.list.Cursor(); i < len(o.items) && o.items[i].run != nil {
+			return o.items[i].run(), true
+		}
 	case k == "a":
 		o.p.columns.All()
 		return o.changed(), true

@@ -156,6 +156,7 @@ func (p *pane) takeSlow(sc *scene, s slow, rows rowsOf) {
 	}
 	p.all = rows
 	p.version++
+	p.generation++
 	p.apply()
 	switch {
 	case sc.sel == (Selection{}) && p.cursor == "":

@@ -89,6 +89,7 @@ func (l *List) End(src Source) { l.cursor = nearest(src, src.Len()-1, -1) }
 
 // Scroll moves the window by n rows; the cursor stays inside it.
 func (l *List) Scroll(src Source, n, height int) {
+	height = max(1, height) // a window without room still has its cursor on a row
 	l.top = clamp(l.top+n, 0, max(0, src.Len()-height))
 	if c := clamp(l.cursor, l.top, l.top+height-1); c != l.cursor {
 		dir := 1

@@ -107,3 +107,15 @@ func TestDegenerate(t *testing.T) {
 		t.Error("a heading alone is not drawn")
 	}
 }
+
+// In a window without height the cursor stays on a row.
+func TestScrollWithoutHeight(t *testing.T) {
+	r := rows{5, new(int)}
+	l := &List{}
+	for range 9 {
+		l.Scroll(r, 3, -1)
+	}
+	if l.Cursor() >= r.n {
+		t.Errorf("the cursor is on row %d of %d", l.Cursor(), r.n)
+	}
+}
