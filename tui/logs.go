@@ -322,13 +322,13 @@ type hit struct{ at, record int }
 // hides them all, that is the trace's order.
 func (scr *logsScreen) inOrder(records []int) (out []hit, at int) {
 	at = scr.list.Cursor()
-	if scr.order.sorted() {
-		found := make(map[int]bool, len(records))
+	if scr.order.sorted() && len(records) > 0 {
+		found := make([]bool, records[len(records)-1]+1) // they ascend
 		for _, r := range records {
 			found[r] = true
 		}
 		for i, r := range scr.shown {
-			if found[int(r)] {
+			if int(r) < len(found) && found[r] {
 				out = append(out, hit{i, int(r)})
 			}
 		}

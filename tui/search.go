@@ -68,12 +68,16 @@ func (p *pane) findIn(inside bool, step int, on bool) tea.Cmd {
 		d := p.doc
 		test, n, at = func(i int) bool { return theme.IndexFold(d.text(i), query) >= 0 }, d.Len(), p.docList.Cursor()
 	}
+	copied := pane{all: p.all, shown: p.shown}
 	return func() tea.Msg {
 		at := scan(test, n, at+step, on)
 		count := hitCount(test, n, at)
 		return onUI(func(sc *scene) tea.Cmd {
 			if at < 0 && !inside && p.hides() {
 				return p.findFolded(step, on)
+			}
+			if !inside { // it may be sorted otherwise by now
+				at = p.place(copied.index(at))
 			}
 			p.found(sc, query, inside, at)
 			if at >= 0 {

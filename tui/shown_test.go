@@ -430,3 +430,17 @@ func TestLateReportKeepsRowAndOrder(t *testing.T) {
 		t.Errorf("records: the cursor on %s, the first is %s", p.selected().key(), p.at(0).key())
 	}
 }
+
+// A search that ends after the order was changed goes to the row that it found.
+func TestSearchBesideAnOrder(t *testing.T) {
+	d := newDriver(t, richFeed(), Options{}, 120, 40)
+	d.script("keys 8 g")
+	p := d.m.current()
+	p.query = "layer_norm"
+	found := p.findFrom(0, true)
+	d.script("keys o o o\nexpect by name")
+	d.run(found)
+	if got := p.selected().(*kernelRow).k.Name; got != "fused_add_layer_norm_1" {
+		t.Errorf("the cursor is on %s", got)
+	}
+}
