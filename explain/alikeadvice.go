@@ -7,8 +7,8 @@ import (
 
 // This file merges advice: what asks for the same change for the same reason is one thing to do, at however many places.
 
-// SameAdvice is an entry of the advice, with those behind it that ask for the same change for the
-// same reason at other places.
+// SameAdvice is an entry of the advice and the later entries that ask for the same change, for the
+// same reason, elsewhere.
 type SameAdvice struct {
 	Lead int   // of the list
 	More []int // likewise, in its order

@@ -32,7 +32,7 @@ type sheet struct {
 	list  list.List
 	picks bool // the cursor picks an item
 	brief bool // a click closes it
-	// version counts how often the lines were made anew.
+	// version counts how often the lines were rebuilt.
 	version uint64
 }
 
@@ -285,7 +285,7 @@ func (p *pane) openColumns(sc *scene) {
 // maxMeasured is how many rows are drawn to know which columns have no room.
 const maxMeasured = 64
 
-// fill makes the lines of the list anew.
+// fill rebuilds the lines of the list.
 func (o *columnSheet) fill() {
 	c, width := o.p.columns, 0
 	c.Measure()

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
-
 	"tcdbg/explain"
 	"tcdbg/internal/test/traces"
 )
@@ -33,19 +31,7 @@ var (
 // recordsOfRank reads the trace of rank 0, without the texts of stages, which no rank is compared by.
 func recordsOfRank(t testing.TB) []rankRecord {
 	t.Helper()
-	packed, err := os.ReadFile("../testdata/traces/pytorch-2.11/ddp_cuda/dedicated_log_torch_trace_rank_0.log.zst")
-	if err != nil {
-		t.Fatal(err)
-	}
-	z, err := zstd.NewReader(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer z.Close()
-	text, err := z.DecodeAll(packed, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := traces.Unpacked(t, "../testdata/traces/pytorch-2.11/ddp_cuda/dedicated_log_torch_trace_rank_0.log.zst")
 	var out []rankRecord
 	skip := false
 	for line := range bytes.Lines(text) {

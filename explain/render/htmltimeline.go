@@ -40,7 +40,7 @@ func (h *htmlWriter) timeline(r *explain.Report) {
 	h.end()
 }
 
-// flameChart is the phases of one process, or of the rank that stands for those that did the same.
+// flameChart draws the phases of one process, or of one rank on behalf of those that did the same.
 type flameChart struct {
 	title  string
 	phases []*explain.Phase

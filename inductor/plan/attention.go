@@ -16,7 +16,7 @@ import (
 
 // Attention is three kernels that run together.
 type Attention struct {
-	First   int        // group of the first product; the others are the two groups behind it
+	First   int        // group of the first product, which the other two follow
 	Scores  *ir.Buffer // of the first product, float32[..., Rows, Columns] without gaps; the second kernel alone reads them
 	Weights *ir.Buffer // made of them, of the same sizes; the left operand of the second product and nothing else
 	Rows    int64      // of a matrix

@@ -117,7 +117,7 @@ func (c *Set) Fit(room int, cells ...Cell) []Cell {
 	return cells
 }
 
-// Text is the text of cells, each with a blank behind it.
+// Text joins cells, each followed by a blank.
 func Text(cells []Cell) string {
 	var args []any
 	for _, k := range cells {
@@ -126,7 +126,7 @@ func Text(cells []Cell) string {
 	return Padded(args...)
 }
 
-// Behind is the text of cells behind a name, each with a blank before it.
+// Behind joins cells that follow a name, each preceded by a blank.
 func Behind(cells []Cell) string {
 	if len(cells) == 0 {
 		return ""

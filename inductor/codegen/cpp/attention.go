@@ -46,12 +46,12 @@ func (m *module) attention(a *plan.Attention) *attention {
 	return out
 }
 
-// fits reports whether a thread has room for the packed right operand of a product.
+// fits reports whether there is a product, and room in a thread's cache for its packed right operand.
 func (m *module) fits(n *ir.Node) bool {
 	columns, _ := n.Outer[len(n.Outer)-1].IsConst()
 	k, _ := n.MM.K.IsConst()
 	width := int64(2 * m.Lanes)
-	return (columns+width-1)/width*width*k <= mostRight
+	return n.Numel() > 0 && (columns+width-1)/width*width*k <= mostRight
 }
 
 // attentionCall is the statement that runs three kernels together.

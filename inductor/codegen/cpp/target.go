@@ -293,7 +293,7 @@ func (m *module) callText() string {
 		for i, k := range st.Kernels {
 			if a := m.plan.AttentionAt(st.Groups[i]); a != nil && a.First == st.Groups[i] && m.codes[a.First].attention != nil {
 				fmt.Fprintf(
-					&sb, "// the next three take some rows at a time: of %s and %s no more than those are ever there\n",
+					&sb, "// the next three run together, a band of rows at a time: %s and %s hold one band and stay in a cache\n",
 					a.Scores.Name, a.Weights.Name,
 				)
 			}
