@@ -40,7 +40,7 @@ func (h *htmlWriter) timeline(r *explain.Report) {
 	h.end()
 }
 
-// flameChart draws the phases of one process, or of one rank on behalf of those that did the same.
+// flameChart is one chart: the phases of a process, or of the one rank that is drawn for a group.
 type flameChart struct {
 	title  string
 	phases []*explain.Phase
