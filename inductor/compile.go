@@ -156,9 +156,12 @@ var passes = pass.NewTable("inductor",
 		},
 		Check: func(c *compiler) error { return c.plan.CheckBuffers() },
 	},
-	step("attention", "let the kernels of an attention run together, some rows at a time",
-		(*plan.Plan).FindAttention, (*plan.Plan).CheckAttention,
-		pass.Need{Pass: "buffers", Why: "what is written in place cannot be read by later rows"}),
+	pass.Pass[*compiler]{
+		Name: "attention", Doc: "let the kernels of an attention run together, a band of rows at a time",
+		Needs: []pass.Need{{Pass: "buffers", Why: "what is written in place cannot be read by later rows"}},
+		Run:   (*compiler).attention,
+		Check: func(c *compiler) error { return c.plan.CheckAttention() },
+	},
 	step("arena", "place what lives between kernels in one arena", (*plan.Plan).PlanArena, (*plan.Plan).CheckArena,
 		pass.Need{Pass: "buffers", Why: "only buffers with the arena's role are placed"},
 		pass.Need{Pass: "attention", Why: "what kernels that run together use lives until the last of them ends"}),
@@ -325,6 +328,30 @@ func (c *compiler) fusion(s logs.FusionStep) {
 	if c.opt.Log != nil {
 		c.opt.Log.Emit(logs.Artifact(c.opt.ID, s))
 	}
+}
+
+// attention finds kernels that run together, and logs which refusals to fuse that makes up for.
+func (c *compiler) attention() (int, error) {
+	c.plan.FindAttention()
+	if c.opt.Log == nil || len(c.plan.Attentions) == 0 {
+		return len(c.plan.Attentions), nil
+	}
+	of := map[string]*plan.Attention{} // by the node
+	for i, g := range c.plan.Groups {
+		for _, it := range g.Members() {
+			of[it.Node.Name] = c.plan.AttentionAt(i)
+		}
+	}
+	var steps []int
+	for i, s := range c.out.Fusions {
+		a, _, _ := strings.Cut(s.A, "_") // a group's name begins with that of a node
+		b, _, _ := strings.Cut(s.B, "_")
+		if !s.Fused && of[a] != nil && of[a] == of[b] {
+			steps = append(steps, i)
+		}
+	}
+	c.logged(logs.Together{Steps: steps})
+	return len(c.plan.Attentions), nil
 }
 
 // groupsText prints a schedule: each group with its nodes.

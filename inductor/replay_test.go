@@ -20,6 +20,8 @@ type keeper struct {
 	t     testing.TB
 	start []logs.Schedule
 	steps []logs.FusionStep
+
+	together []int // decisions
 }
 
 func (k *keeper) Emit(o logs.Out) {
@@ -29,6 +31,8 @@ func (k *keeper) Emit(o logs.Out) {
 		k.start = append(k.start, decoded[logs.Schedule](k.t, o))
 	case "tcdbg_fusion_step":
 		k.steps = append(k.steps, decoded[logs.FusionStep](k.t, o))
+	case "tcdbg_together":
+		k.together = append(k.together, decoded[logs.Together](k.t, o).Steps...)
 	}
 }
 
@@ -60,6 +64,21 @@ func TestReplay(t *testing.T) {
 	}
 }
 
+// checkTogether: of attention, and of it alone, refusals are between kernels that run together, those
+// that the scheduler holds to cost traffic.
+func checkTogether(t *testing.T, name string, k *keeper) {
+	t.Helper()
+	if len(k.together) > 0 != (name == "attention") {
+		t.Errorf("%d decisions are between kernels that run together", len(k.together))
+	}
+	for i, s := range k.steps {
+		want := name == "attention" && !s.Fused && (strings.HasPrefix(s.A, "op0") || strings.HasSuffix(s.B, "op6"))
+		if slices.Contains(k.together, i) != want {
+			t.Errorf("decision %d, %s and %s: together %t", i, s.A, s.B, !want)
+		}
+	}
+}
+
 func replayGraph(t *testing.T, name string, make func(b *build) []ops.Value) {
 	at := func(decisions int, log logs.Sink) *Program {
 		b := newBuild(name)
@@ -82,6 +101,7 @@ func replayGraph(t *testing.T, name string, make func(b *build) []ops.Value) {
 	if len(k.start) != 1 || len(k.start[0].Ops) == 0 {
 		t.Fatalf("%d records of a schedule", len(k.start))
 	}
+	checkTogether(t, name, k)
 	for n := range len(k.steps) + 1 {
 		decisions := n
 		if n == 0 {

@@ -177,6 +177,8 @@ type FusionStep struct {
 	Result string `json:"result,omitempty"`
 	// Kernels is how many the schedule has after the step; 0: not recorded.
 	Kernels int `json:"kernels,omitempty"`
+	// Together says of a refused pair that its kernels run together all the same, see Together.
+	Together bool `json:"together,omitempty"`
 	// Uses are of a refused pair: how each addresses what both use, the largest ones.
 	Uses []SharedUse `json:"uses,omitempty"`
 }
@@ -190,6 +192,14 @@ type SharedUse struct {
 }
 
 func (FusionStep) ArtifactName() (string, int) { return "tcdbg_fusion_step", 1 }
+
+// Together are decisions, by their number in the graph, that refused pairs whose kernels run as one
+// call, a band of rows at a time: what passes between them stays in a cache.
+type Together struct {
+	Steps []int `json:"steps"`
+}
+
+func (Together) ArtifactName() (string, int) { return "tcdbg_together", 1 }
 
 // Schedule is what the scheduler starts from, written before its decisions. With
 // it the kernels after any of them can be generated again.

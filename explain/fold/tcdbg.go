@@ -329,6 +329,20 @@ func tcdbgFusion(f *Fold, r *logs.Record) {
 	fu.After = v.Kernels
 }
 
+// tcdbgTogether marks refusals between kernels that run together.
+func tcdbgTogether(f *Fold, r *logs.Record) {
+	var v logs.Together
+	if !f.versioned(r, &v) {
+		return
+	}
+	steps := f.fusionOf(f.id(r), f.compileOf(r)).Steps
+	for _, i := range v.Steps {
+		if i >= 0 && i < len(steps) {
+			steps[i].Together = true
+		}
+	}
+}
+
 // fusionOf is the open list of decisions of a compile.
 func (f *Fold) fusionOf(id explain.ID, c *compile) *explain.Fusion {
 	id.Attempt = 0

@@ -36,6 +36,9 @@ const maxForms = 4
 
 // bytes are what a decision saved, or what it costs at most; -1: not known.
 func (v *View) bytes(s *logs.FusionStep) int64 {
+	if s.Together {
+		return 0
+	}
 	if s.Kind != "" { // our own engine: it counts itself
 		return s.Score
 	}

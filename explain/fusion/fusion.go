@@ -101,7 +101,7 @@ func Of(f *explain.Fusion) *View {
 func (v *View) lose(pairs map[[2]string]int, i int) {
 	s := &v.Fusion.Steps[i]
 	a, b := v.kernels.of(s.A), v.kernels.of(s.B)
-	if a == b {
+	if a == b || s.Together {
 		return
 	}
 	if b < a {
@@ -199,6 +199,8 @@ func (v *View) Cost(i int) string {
 	switch {
 	case v.Joined(i):
 		return "they share a kernel in the end, so that it costs nothing"
+	case s.Together:
+		return "they run together, a band of rows at a time: what passes between them stays in a cache, so that it costs nothing"
 	case n < 0:
 		return ""
 	case s.Fused && n > 0:

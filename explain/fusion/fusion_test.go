@@ -209,6 +209,21 @@ func TestOurOwnEngineCounts(t *testing.T) {
 	}
 }
 
+// TestRefusedAndYetTogether: kernels that run together lose nothing by being two.
+func TestRefusedAndYetTogether(t *testing.T) {
+	f := &explain.Fusion{Steps: []logs.FusionStep{
+		{A: "op0", B: "op1", Kind: "vertical", Reason: "template epilogue not satisfied", Score: 128, Together: true},
+		{A: "op1", B: "op2", Kind: "vertical", Reason: "template epilogue not satisfied", Score: 64},
+	}}
+	v := Of(f)
+	if len(v.Losses) != 1 || v.Losses[0].Bytes != 64 || v.Reasons[0].Times != 2 || v.Reasons[0].Pairs != 1 {
+		t.Errorf("%+v", v)
+	}
+	if c := v.Cost(0); !strings.Contains(c, "they run together") || v.Cost(1) != "would save 64 B of memory traffic" {
+		t.Errorf("%q, %q", c, v.Cost(1))
+	}
+}
+
 // TestLinesOfNodes: lines printed with the nodes are taken, others are those of the graph's nodes.
 func TestLinesOfNodes(t *testing.T) {
 	id := explain.ID{Rank: -1}

@@ -45,6 +45,8 @@ type jsonFusionStep struct {
 	Why    string `json:"why,omitempty"`
 	Score  int64  `json:"score,omitempty"`
 	Result string `json:"result,omitempty"`
+	// Together: refused, and yet the kernels run together.
+	Together bool `json:"together,omitempty"`
 }
 
 // jsonApart is what stayed apart in all graphs.
@@ -132,7 +134,7 @@ func pairJSON(p fusion.Pair, lines *nodeLines) jsonPair {
 }
 
 func stepJSON(s logs.FusionStep) jsonFusionStep {
-	return jsonFusionStep{s.Round, s.A, s.B, s.Fused, s.Kind, s.Reason, s.Why, s.Score, s.Result}
+	return jsonFusionStep{s.Round, s.A, s.B, s.Fused, s.Kind, s.Reason, s.Why, s.Score, s.Result, s.Together}
 }
 
 // nodeLines are the lines of the program by graph and node, read when they are first asked for.

@@ -23,6 +23,14 @@ type Attention struct {
 	Columns int64
 }
 
+// What a target has to have room for: pointers of one of the three kernels, numbers of a right operand in a
+// thread's cache, its columns filled up to whole panels.
+const (
+	MostPointers = 16
+	mostRight    = 1 << 18
+	panel        = 32
+)
+
 // FindAttention finds them. It comes before the arena: what one of the three reads must stay until
 // the last of them has run.
 func (p *Plan) FindAttention() {
@@ -57,8 +65,9 @@ func (p *Plan) AttentionAt(group int) *Attention {
 
 // attentionAt is the attention that begins with group i.
 func (p *Plan) attentionAt(i int, at map[*ir.Buffer]*touched) (*Attention, bool) {
-	for _, g := range p.Groups[i : i+3] {
-		if g.Extern || g.Hoisted || g.Before != nil || p.writesInput(g) {
+	for k, g := range p.Groups[i : i+3] {
+		kernel := p.Kernels[i+k]
+		if g.Extern || g.Hoisted || g.Before != nil || p.writesInput(g) || kernel.Checks() || pointers(kernel) > MostPointers {
 			return nil, false
 		}
 	}
@@ -97,15 +106,41 @@ func (p *Plan) writesInput(g *sched.Group) bool {
 	return found
 }
 
-// plainProduct reports whether a kernel is a product of float32 matrices of constant sizes.
+// plainProduct reports whether a kernel is a product of float32 matrices of constant sizes, of which
+// the right one fits a thread's cache.
 func plainProduct(k *sched.Kernel) bool {
 	if !k.Group.Template {
 		return false
 	}
 	n := k.Group.TemplateNode()
 	mm := n.MM
-	return mm.Conv == nil && mm.A.DType == ops.Float32 && mm.B.DType == ops.Float32 && len(n.Outer) > 2 &&
-		sym.AllConst(n.Outer) && sym.AllConst([]sym.Int{mm.K})
+	if mm.Conv != nil || mm.A.DType != ops.Float32 || mm.B.DType != ops.Float32 || len(n.Outer) < 3 || !sym.AllConst(n.Outer) {
+		return false
+	}
+	columns, _ := n.Outer[len(n.Outer)-1].IsConst()
+	depth, static := mm.K.IsConst()
+	return static && n.Numel() > 0 && (columns+panel-1)/panel*panel*depth <= mostRight
+}
+
+// pointers is how many buffers in memory a kernel reads and writes beside the operands of a product.
+func pointers(k *sched.Kernel) int {
+	bufs := map[*ir.Buffer]bool{}
+	note := func(b *ir.Buffer) {
+		if place, own := k.Place[b]; !own || place == sched.Memory {
+			bufs[b] = true
+		}
+	}
+	for _, st := range k.Steps {
+		if st.Node.Kind == ir.Matmul {
+			note(st.Node.MM.Out)
+		}
+		for i := range st.Body {
+			if v := &st.Body[i]; v.Accesses() {
+				note(v.Buf)
+			}
+		}
+	}
+	return len(bufs)
 }
 
 // scores finds what the first product writes: one buffer, row after row.
@@ -128,7 +163,7 @@ func (a *Attention) scores(k *sched.Kernel) bool {
 
 // weights finds what the second kernel makes of a row of scores: a row of the same length.
 func (a *Attention) weights(k *sched.Kernel) bool {
-	if k.Group.Template || k.Pointwise || k.Sequential || k.Checks() || k.Outer != len(k.Loops)-1 || k.Vec != k.Outer ||
+	if k.Group.Template || k.Pointwise || k.Sequential || k.Outer != len(k.Loops)-1 || k.Vec != k.Outer ||
 		!sym.Is(k.Loops[k.Outer].Size, a.Columns) {
 		return false
 	}

@@ -19,23 +19,9 @@ type attention struct {
 	columns int64
 }
 
-// What the runtime has room for: pointers in each of the three tables, numbers of a packed right operand.
-const (
-	mostPointers = 16
-	mostRight    = 1 << 18
-)
-
-// attention finds the places; nil where the runtime cannot run the kernels together.
+// attention finds the places.
 func (m *module) attention(a *plan.Attention) *attention {
 	codes := m.codes[a.First : a.First+3]
-	for _, c := range codes {
-		if len(c.Slots) > mostPointers {
-			return nil
-		}
-	}
-	if !m.fits(m.plan.Groups[a.First].TemplateNode()) || !m.fits(m.plan.Groups[a.First+2].TemplateNode()) {
-		return nil
-	}
 	at := func(c *Code, b *ir.Buffer) int { return slices.Index(c.Slots, m.plan.Slot(b)) }
 	out := &attention{
 		scores: [2]int{at(codes[0], a.Scores), at(codes[1], a.Scores)}, weights: at(codes[1], a.Weights), columns: a.Columns,
@@ -43,15 +29,12 @@ func (m *module) attention(a *plan.Attention) *attention {
 	if out.scores[0] < 0 || out.scores[1] < 0 || out.weights < 0 {
 		panic("cpp: " + codes[0].Name + " begins an attention whose kernels do not name its buffers")
 	}
+	for _, c := range codes {
+		if len(c.Slots) > plan.MostPointers {
+			panic("cpp: " + c.Name + " has more pointers than its plan says")
+		}
+	}
 	return out
-}
-
-// fits reports whether there is a product, and room in a thread's cache for its packed right operand.
-func (m *module) fits(n *ir.Node) bool {
-	columns, _ := n.Outer[len(n.Outer)-1].IsConst()
-	k, _ := n.MM.K.IsConst()
-	width := int64(2 * m.Lanes)
-	return n.Numel() > 0 && (columns+width-1)/width*width*k <= mostRight
 }
 
 // attentionCall is the statement that runs three kernels together.

@@ -291,7 +291,7 @@ func (m *module) callText() string {
 			continue
 		}
 		for i, k := range st.Kernels {
-			if a := m.plan.AttentionAt(st.Groups[i]); a != nil && a.First == st.Groups[i] && m.codes[a.First].attention != nil {
+			if a := m.plan.AttentionAt(st.Groups[i]); a != nil && a.First == st.Groups[i] {
 				fmt.Fprintf(
 					&sb, "// the next three run together, a band of rows at a time: %s and %s hold one band and stay in a cache\n",
 					a.Scores.Name, a.Weights.Name,
