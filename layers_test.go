@@ -79,7 +79,7 @@ var layers = []layer{
 	{1, "explain/bench", "explain"},
 	{1, "explain/modules", "explain logs logs/printable"},
 	{1, "explain/fusion", "explain logs/..."},
-	{1, "explain/xray", "explain logs logs/fx"},
+	{1, "explain/xray", "explain explain/fusion logs logs/fx"},
 	{1, "explain/gate", "explain explain/diagnose logs logs/printable"},
 	{1, "explain/render", "explain explain/diagnose explain/fusion explain/numerics explain/gate logs/... tracer/breaks"},
 	{1, "explain/fold", "explain explain/diagnose explain/numerics logs/... tracer/breaks"},

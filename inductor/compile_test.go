@@ -160,7 +160,11 @@ func TestGraphs(t *testing.T) {
 			var sb strings.Builder
 			sb.WriteString("== loops\n" + p.IR + "\n== decisions\n")
 			for _, f := range p.Fusions {
-				fmt.Fprintf(&sb, "%s %s with %s: %s; score %d\n    %s\n", f.Kind, f.A, f.B, f.Reason, f.Score, f.Why)
+				once := ""
+				if f.Once {
+					once = ", once"
+				}
+				fmt.Fprintf(&sb, "%s %s with %s: %s; score %d%s\n    %s\n", f.Kind, f.A, f.B, f.Reason, f.Score, once, f.Why)
 			}
 			sb.WriteString("\n== code\n" + p.Wrapper)
 			golden.Equal(t, filepath.Join("testdata", g.name+".txt"), []byte(sb.String()))

@@ -179,6 +179,9 @@ type FusionStep struct {
 	Kernels int `json:"kernels,omitempty"`
 	// Together says of a refused pair that its kernels run together all the same, see Together.
 	Together bool `json:"together,omitempty"`
+	// Once says that one of them, or both, depends on parameters and constants alone: it runs only
+	// when they change, and what fusing moves less is no traffic of a call.
+	Once bool `json:"once,omitempty"`
 	// Uses are of a refused pair: how each addresses what both use, the largest ones.
 	Uses []SharedUse `json:"uses,omitempty"`
 }
@@ -190,6 +193,9 @@ type SharedUse struct {
 	A      string `json:"a"`     // "written at [4*i0] over [8, 4] by op1"
 	B      string `json:"b"`
 }
+
+// Free reports whether it makes no difference to the memory traffic of a call.
+func (s *FusionStep) Free() bool { return s.Together || s.Once }
 
 func (FusionStep) ArtifactName() (string, int) { return "tcdbg_fusion_step", 1 }
 

@@ -34,9 +34,9 @@ type Shared struct {
 // maxForms bounds the ways that are told for one buffer and node.
 const maxForms = 4
 
-// bytes are what a decision saved, or what it costs at most; -1: not known.
+// bytes are what a decision saved in each call, or what it costs at most; -1: not known.
 func (v *View) bytes(s *logs.FusionStep) int64 {
-	if s.Together {
+	if s.Free() {
 		return 0
 	}
 	if s.Kind != "" { // our own engine: it counts itself

@@ -101,7 +101,7 @@ func Of(f *explain.Fusion) *View {
 func (v *View) lose(pairs map[[2]string]int, i int) {
 	s := &v.Fusion.Steps[i]
 	a, b := v.kernels.of(s.A), v.kernels.of(s.B)
-	if a == b || s.Together {
+	if a == b || s.Free() {
 		return
 	}
 	if b < a {
@@ -201,6 +201,8 @@ func (v *View) Cost(i int) string {
 		return "they share a kernel in the end, so that it costs nothing"
 	case s.Together:
 		return "they run together, a band of rows at a time: what passes between them stays in a cache, so that it costs nothing"
+	case s.Once:
+		return "what depends on parameters alone runs only when they change, so that it makes no difference to a call"
 	case n < 0:
 		return ""
 	case s.Fused && n > 0:

@@ -224,6 +224,24 @@ func TestRefusedAndYetTogether(t *testing.T) {
 	}
 }
 
+// TestWhatRunsOnce: what runs only when parameters change is no traffic of a call, fused or not.
+func TestWhatRunsOnce(t *testing.T) {
+	f := &explain.Fusion{Steps: []logs.FusionStep{
+		{A: "op0", B: "op1", Kind: "horizontal", Fused: true, Score: 128, Once: true, Result: "op0_op1"},
+		{A: "op0_op1", B: "op2", Kind: "prologue", Reason: "runs once", Score: 128, Once: true},
+		{A: "op2", B: "op3", Kind: "vertical", Fused: true, Score: 64, Result: "op2_op3"},
+	}}
+	v := Of(f)
+	if v.Saved != 64 || v.Fused != 2 || len(v.Losses) != 0 || v.Reasons[0].Times != 1 || v.Reasons[0].Pairs != 0 {
+		t.Errorf("%+v", v)
+	}
+	for i := range 2 {
+		if c := v.Cost(i); !strings.Contains(c, "makes no difference to a call") {
+			t.Errorf("decision %d: %q", i, c)
+		}
+	}
+}
+
 // TestLinesOfNodes: lines printed with the nodes are taken, others are those of the graph's nodes.
 func TestLinesOfNodes(t *testing.T) {
 	id := explain.ID{Rank: -1}

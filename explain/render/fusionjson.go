@@ -47,6 +47,8 @@ type jsonFusionStep struct {
 	Result string `json:"result,omitempty"`
 	// Together: refused, and yet the kernels run together.
 	Together bool `json:"together,omitempty"`
+	// Once: one of them runs only when parameters change.
+	Once bool `json:"once,omitempty"`
 }
 
 // jsonApart is what stayed apart in all graphs.
@@ -134,7 +136,7 @@ func pairJSON(p fusion.Pair, lines *nodeLines) jsonPair {
 }
 
 func stepJSON(s logs.FusionStep) jsonFusionStep {
-	return jsonFusionStep{s.Round, s.A, s.B, s.Fused, s.Kind, s.Reason, s.Why, s.Score, s.Result, s.Together}
+	return jsonFusionStep{s.Round, s.A, s.B, s.Fused, s.Kind, s.Reason, s.Why, s.Score, s.Result, s.Together, s.Once}
 }
 
 // nodeLines are the lines of the program by graph and node, read when they are first asked for.

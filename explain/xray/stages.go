@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"tcdbg/explain"
-	"tcdbg/logs"
+	"tcdbg/explain/fusion"
 	"tcdbg/logs/fx"
 )
 
@@ -137,11 +137,16 @@ func (m *maker) fusions() Section {
 			untold += len(f.Steps)
 			continue
 		}
+		var v *fusion.View // made for the first row
 		for i := range f.Steps {
 			s := &f.Steps[i]
-			if about(mine, s.A) || about(mine, s.B) {
-				sec.Rows = append(sec.Rows, fusionRow(f, s))
+			if !about(mine, s.A) && !about(mine, s.B) {
+				continue
 			}
+			if v == nil {
+				v = fusion.Of(f)
+			}
+			sec.Rows = append(sec.Rows, fusionRow(v, i))
 		}
 	}
 	if untold > 0 {
@@ -150,20 +155,23 @@ func (m *maker) fusions() Section {
 	return sec
 }
 
-func fusionRow(f *explain.Fusion, s *logs.FusionStep) Row {
-	id := f.ID
-	pair := f.Label(s.A) + " + " + f.Label(s.B)
-	if s.Fused {
-		return Row{Glyph: Fused, Text: pair, Detail: fmt.Sprintf("saves %s %s", explain.Bytes(s.Score), idText(id)), ID: &id}
+// fusionRow is decision i, with what it saved or what its refusal costs in the words of the Fusion screen.
+func fusionRow(v *fusion.View, i int) Row {
+	f := v.Fusion
+	s, id := &f.Steps[i], f.ID
+	row := Row{Glyph: Fused, Text: f.Label(s.A) + " + " + f.Label(s.B), ID: &id}
+	detail := v.Cost(i)
+	if !s.Fused {
+		row.Glyph, row.Uses = NotFused, s.Uses
+		detail = s.Reason
+		if cost := v.Cost(i); cost != "" {
+			detail += ": " + cost
+		}
+		if s.Why != "" {
+			row.More = append(row.More, s.Why)
+		}
 	}
-	row := Row{
-		Glyph: NotFused, Text: pair, ID: &id,
-		Detail: fmt.Sprintf("%s: costs %s of memory traffic %s", s.Reason, explain.Bytes(s.Score), idText(id)),
-	}
-	if s.Why != "" {
-		row.More = append(row.More, s.Why)
-	}
-	row.Uses = s.Uses
+	row.Detail = strings.TrimSpace(detail + " " + idText(id))
 	return row
 }
 

@@ -212,7 +212,11 @@ func (s *scheduler) try(c *candidate) bool {
 		s.refuse(step, c, f)
 		return false
 	}
-	step.Why = fmt.Sprintf("%s; saves %d B of memory traffic", sameLoops(c.a, c.b), c.score)
+	saves := fmt.Sprintf("saves %d B of memory traffic", c.score)
+	if step.Once {
+		saves += " when parameters change"
+	}
+	step.Why = sameLoops(c.a, c.b) + "; " + saves
 	s.order.merge(c.a, c.b)
 	u.join(c.a, c.b)
 	s.merged++
@@ -224,7 +228,9 @@ func (s *scheduler) try(c *candidate) bool {
 // decide counts a decision and begins its record.
 func (s *scheduler) decide(c *candidate) logs.FusionStep {
 	s.decided++
-	return logs.FusionStep{Round: s.round, A: c.a.Name(), B: c.b.Name(), Kind: c.kind(), Score: c.score}
+	return logs.FusionStep{
+		Round: s.round, A: c.a.Name(), B: c.b.Name(), Kind: c.kind(), Score: c.score, Once: c.a.Hoisted || c.b.Hoisted,
+	}
 }
 
 // refuse records why a pair is not fused.

@@ -65,7 +65,7 @@ func main() { fmt.Println(torch.Compile(f)(torch.Ones(3, 8), torch.Ones(8))) }`)
 	got := columnText(xray.Of(report, xray.Subject{Pos: line}))
 	for _, want := range []string{
 		"CAPTURED\n  y: f32[3, 8]", "IN LATER GRAPHS\n  y: f32[3, 8]", "aten.add.Tensor", "FUSION\n",
-		"memory deps did not match: costs 96 B of memory traffic [0/0]", "buf0: written at [8*i0 + i1] over [3, 8] by op0 | read at [",
+		"memory deps did not match: would save 96 B of memory traffic [0/0]", "buf0: written at [8*i0 + i1] over [3, 8] by op0 | read at [",
 		"KERNELS\n  fused_add_0 | [0/0]", "GUARDS THAT THE LINE NEEDS\n",
 	} {
 		if !strings.Contains(got, want) {
