@@ -58,7 +58,7 @@ func (*fusionScreen) empty(sc *scene) []string {
 		}
 	}
 	return []string{
-		"No pass has run yet.",
+		"No pass over a graph is recorded so far.",
 		"Every pass over a graph and every decision to fuse two nodes (or not, and why) appears here as a step: " +
 			"← and → go through them.",
 	}

@@ -40,7 +40,7 @@ func (*recompilesScreen) empty(sc *scene) []string {
 	}
 	if guards := sc.facts.counts.guards; guards > 0 {
 		return []string{
-			fmt.Sprintf("No recompiles: every call after the first passed its %s.", count(guards, "guard")),
+			fmt.Sprintf("No recompiles: %s, none known to have failed.", count(guards, "guard")),
 			"When a guard fails, this screen shows the call, the value that changed and the line that the guard comes from.",
 		}
 	}
