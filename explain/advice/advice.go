@@ -13,6 +13,7 @@
 package advice
 
 import (
+	"cmp"
 	_ "embed"
 	"slices"
 	"strings"
@@ -135,6 +136,9 @@ type Finding struct {
 	FilledBy            string
 	FilledTimes, Before int
 }
+
+// named is the user's expression, or what stands for it where the trace gives it no name that the user knows.
+func (f *Finding) named(otherwise string) string { return cmp.Or(f.Name, otherwise) }
 
 // Effect is how far an advice helps, which its trial checks.
 type Effect string

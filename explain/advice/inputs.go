@@ -162,7 +162,7 @@ var inputs = []Row{
 		Pattern: "a value changes that the line of a graph break sets (start = time.time())",
 		When:    func(f *Finding) bool { return f.SetBy != "" && !beginning(f) },
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s is set by the call that breaks the graph at %s: what removes that break removes this", f.Name, f.SetBy) +
+			return fmt.Sprintf("%s is set by the call that breaks the graph at %s: what removes that break removes this", f.named("what changed"), f.SetBy) +
 				unlessPassedIn(f)
 		},
 	},
@@ -205,7 +205,7 @@ var inputs = []Row{
 			}
 			return fmt.Sprintf(
 				"%s needs size %d of %s as a number, so marking it dynamic fails: accept one entry per size, or pad to a few sizes",
-				at, f.Dim, f.Name,
+				at, f.Dim, f.named("a tensor"),
 			)
 		},
 	},
@@ -376,7 +376,7 @@ var inputs = []Row{
 			return fmt.Sprintf(
 				"%s has %s dimensions in one call and %s in another: an entry for each is normal; where one is meant, reshape it "+
 					"before the call",
-				f.Name, f.Expected, f.Actual,
+				f.named("an argument"), f.Expected, f.Actual,
 			)
 		},
 	},
@@ -390,7 +390,7 @@ var inputs = []Row{
 		Text: func(f *Finding) string {
 			return fmt.Sprintf(
 				"%s comes on several devices: an entry for each is normal; where one is meant, move it before the call",
-				f.Name,
+				f.named("an argument"),
 			)
 		},
 	},
@@ -414,7 +414,7 @@ var inputs = []Row{
 		Text: func(f *Finding) string {
 			return fmt.Sprintf(
 				"%s comes with and without requires_grad: a graph that computes gradients is another one, so two entries are normal",
-				f.Name,
+				f.named("an argument"),
 			)
 		},
 	},
@@ -429,7 +429,7 @@ var inputs = []Row{
 			}
 			return fmt.Sprintf(
 				"%s %s between calls: one entry for each setting is normal; where one is meant, set it once before the first call",
-				f.Name, differ,
+				f.named("a setting of torch"), differ,
 			)
 		},
 	},
@@ -452,7 +452,7 @@ var inputs = []Row{
 			}
 			return fmt.Sprintf(
 				"%s marks the dimensions %s now and %s when the entry was made: mark the same ones before every call",
-				f.Name, f.Actual, f.Expected,
+				f.named("a call"), f.Actual, f.Expected,
 			)
 		},
 	},

@@ -488,7 +488,7 @@ var values = []Row{
 		Pattern: "a module changes between training and evaluation",
 		When:    func(f *Finding) bool { return f.Guard == breaks.TrainingChanged },
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s changes between training and evaluation: two entries are normal", f.Name)
+			return fmt.Sprintf("%s changes between training and evaluation: two entries are normal", f.named("a module"))
 		},
 	},
 	{
