@@ -1,6 +1,8 @@
 """The least time that a workload can take on this machine, by its multiply-adds and by its bytes."""
 
+import contextlib
 import os
+import platform
 import shutil
 import subprocess
 import tempfile
@@ -20,6 +22,19 @@ class Machine:
     read: float
     copy: float
     dots: float
+
+
+def processor():
+    """The processor's name."""
+    with contextlib.suppress(OSError), open("/proc/cpuinfo") as f:
+        return next((l.split(":")[1].strip() for l in f if l.startswith("model name")), platform.processor())
+    return platform.processor()
+
+
+def told(machine):
+    """The limits in a line."""
+    dots = f" Dot products of bfloat16: {machine.dots:.0f} GFLOP/s." if machine.dots else ""
+    return f"Multiply-adds: {machine.flops:.0f} GFLOP/s. Memory: {machine.read:.0f} GB/s read, {machine.copy:.0f} GB/s read and written." + dots
 
 
 def measure(threads):

@@ -1,22 +1,22 @@
 """Workloads on our compiler and on its peers, in one run.
 
-Usage: peers.py BINARY MODEL [--threads 1,2] [--rounds N] [--only a,b] [--modes a,b]. Every engine
+Usage: peers.py BINARY MODEL [--threads 1,2] [--rounds N] [--only a,b] [--modes a,b] [--kernels]. Every engine
 has the same processors and as many threads; they take turns within a round, so that what else
 the machine does hits all of them, and the least time of a call counts. A peer that is not
-installed or cannot run a workload is left out, aloud.
+installed or cannot run a workload is left out, aloud. With --kernels it lists those of ours that reach
+less than 60 % of what their multiply-adds or bytes allow, and no peer runs.
 """
 
 import argparse
-import contextlib
 import gc
 import math
 import os
-import platform
 import subprocess
 import sys
 import tempfile
 import time
 
+import kernels
 import limits
 from engines import Ours, calls_of, have, peers_of, say
 from workloads import WORKLOADS
@@ -30,6 +30,7 @@ def arguments():
     args.add_argument("--rounds", type=int, default=12)
     args.add_argument("--only", default="")
     args.add_argument("--modes", default="default,max-autotune,freezing")
+    args.add_argument("--kernels", action="store_true")
     return args.parse_args()
 
 
@@ -39,7 +40,7 @@ def main():
     if len(counts) > 1:  # a process for each, because libraries ask once for how many there are
         for n in counts:
             subprocess.run([sys.executable, __file__, opt.binary, opt.model, "--threads", str(n), "--rounds", str(opt.rounds),
-                            "--only", opt.only, "--modes", opt.modes], check=True)
+                            "--only", opt.only, "--modes", opt.modes, *["--kernels"] * opt.kernels], check=True)
             print()
         return
     threads = counts[0]
@@ -52,10 +53,22 @@ def main():
     if unknown:
         sys.exit(f"bench-peers: no workload {', '.join(sorted(unknown))}: there are {', '.join(w.name for w in WORKLOADS)}")
     with tempfile.TemporaryDirectory() as caches:
+        if opt.kernels:
+            list_kernels([w for w in WORKLOADS if not only or w.name in only], opt, threads, caches)
+            return
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(caches, "inductor")
         rows = [row for w in WORKLOADS if (not only or w.name in only) and (row := measure(w, opt, threads, caches))]
     machine = limits.measure(threads)
     show(rows, machine, threads)
+
+
+def list_kernels(workloads, opt, threads, folder):
+    machine = limits.measure(threads) or sys.exit("bench-peers: the limits of kernels need a C compiler")
+    print(f"{limits.processor()}, threads: {threads}, load {os.getloadavg()[0]:.1f}\n{limits.told(machine)}\n")
+    for w in workloads:
+        found, total = kernels.slow(opt.binary, opt.model, w, os.path.join(folder, "cache"), os.path.join(folder, "state"), machine)
+        print(f"{w.title}: {sum(f.count for f in found)} kernels below 60 % of their limit, {total / 1e3:.2f} ms in all kernels\n")
+        table(["kernel", "work", "us of one", "limit", "reached", "lost, of all"], kernels.rows(found, total))
 
 
 class Row:
@@ -128,13 +141,9 @@ def table(head, rows):
 
 
 def show(rows, machine, threads):
-    model = platform.processor()
-    with contextlib.suppress(OSError), open("/proc/cpuinfo") as f:
-        model = next((l.split(":")[1].strip() for l in f if l.startswith("model name")), model)
-    print(f"{model}, threads: {threads}, load {os.getloadavg()[0]:.1f}")
+    print(f"{limits.processor()}, threads: {threads}, load {os.getloadavg()[0]:.1f}")
     if machine:
-        print(f"Multiply-adds: {machine.flops:.0f} GFLOP/s. Memory: {machine.read:.0f} GB/s read, {machine.copy:.0f} GB/s read and written."
-              + (f" Dot products of bfloat16: {machine.dots:.0f} GFLOP/s." if machine.dots else ""))
+        print(limits.told(machine))
     names = list(dict.fromkeys(name for row in rows for name in row.best))
     print("\nLeast milliseconds of a call. The limit is what multiply-adds or bytes take at least.\n")
     calls = []
