@@ -55,7 +55,7 @@ bench:
 bench-trace:
 	bash scripts/bench-trace.sh
 
-## bench-peers: models against PyTorch, ONNX Runtime and OpenVINO, in one run; PEERS="--threads 1,2 --only mlp,bert"
+## bench-peers: models against PyTorch, ONNX Runtime and OpenVINO, in one run; PEERS="--threads 1,2 --only mlp,bert", or --kernels for those that miss their limit
 bench-peers:
 	bash scripts/bench-peers.sh $(PEERS)
 
