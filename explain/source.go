@@ -14,8 +14,12 @@ type Source struct {
 	most  int64
 	mu    sync.Mutex
 	files map[string][]string
-	size  int64 // of files, in bytes
+	size  int64               // of files, in bytes
+	asked map[string][]Extent // see Asked
 }
+
+// Extent is some lines of a file, of which the first is 1; both ends are in it.
+type Extent struct{ From, To int }
 
 // maxSources bounds the files of a program that advice reads, whose names come from a trace.
 // Beyond it, nothing is known of a file.
@@ -56,15 +60,17 @@ func (s *Source) Function(p logs.Pos) (body []string, at int) {
 	if lines == nil {
 		return nil, 0
 	}
-	from, to, ok := functionAround(lines, p.Line-1)
+	from, to, ok := FunctionAround(lines, p.Line-1)
 	if !ok {
 		return nil, 0
 	}
+	s.ask(p.File, Extent{from + 1, to})
 	return lines[from:to], p.Line - 1 - from
 }
 
-// functionAround finds the innermost function that a line is in, from its def on.
-func functionAround(lines []string, at int) (from, to int, ok bool) {
+// FunctionAround finds the innermost Python function that a line is in, from its def on: the lines
+// [from, to), of which the first is 0.
+func FunctionAround(lines []string, at int) (from, to int, ok bool) {
 	indent := len(LeadingSpace(lines[at])) + 1 // its own line may be the whole function
 	for from = at; from >= 0; from-- {
 		if blankOrComment(lines[from]) {
@@ -91,6 +97,9 @@ func functionAround(lines []string, at int) (from, to int, ok bool) {
 }
 
 func blankOrComment(line string) bool {
+	if LeftOut(line) {
+		return false // a function whose lines are here ends before those that are not
+	}
 	line = strings.TrimSpace(line)
 	return line == "" || strings.HasPrefix(line, "#")
 }
@@ -107,7 +116,7 @@ func (s *Source) mayBegin(p logs.Pos, first int) bool {
 	if lines == nil || first < 1 || first > p.Line {
 		return true
 	}
-	from, _, ok := functionAround(lines, p.Line-1)
+	from, _, ok := FunctionAround(lines, p.Line-1)
 	return ok && from+1 >= first && !slices.ContainsFunc(lines[first-1:from], opensFunction)
 }
 

@@ -40,7 +40,7 @@ func FixBreakAt(b *explain.Break, engine string, loop bool, src *explain.Source)
 	f.InLoop = loop
 	f.Body, f.At = src.Function(b.Pos)
 	if strings.Contains(b.Explanation+b.Raw, "RNN") && !f.Packed {
-		f.Packed = slices.ContainsFunc(src.File(b.Pos), packsSequences) // which another function of the file may do
+		f.Packed = src.Has(b.Pos, packsSequences) // which another function of the file may do
 	}
 	fix := AdviseBreak(f)
 	if fix.Text != "" {

@@ -187,7 +187,7 @@ func RecompileFinding(rc *explain.Recompile, x *explain.TraceFacts) *advice.Find
 	}
 	if strings.Contains(g.Text, "allow_unspec_int_on_nn_module") || strings.HasSuffix(f.Name, "]") ||
 		g.Kind == breaks.LengthChanged || g.Expected == "false" {
-		f.File = x.Source.File(g.Pos)
+		f.File = x.Source.About(g.Pos, f.Name)
 	}
 	f.Kept = strings.HasPrefix(g.Source, "G[") || strings.Contains(g.Source, "__closure__") // an argument is written L['x'], or x alone
 	f.AlsoChanged = alsoChanged(rc, g, x.Symbols[rc.Compile.ID.WithoutAttempt()])
