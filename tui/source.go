@@ -132,8 +132,14 @@ func fileLines(in *input, x *sourceIndex, file string, marked []int) []row {
 			rows = append(rows, &headRow{text: "      ⋮"})
 		}
 		for k := from; k <= to; k++ {
-			add(k)
 			last = k
+			if left := min(explain.LeftOutFrom(text, k), to-k+1); left > 0 && x.lines[line{file, k}] == nil {
+				rows = append(rows, &headRow{text: "      ⋮ " + explain.Are(left, "line") + " not in this bundle"})
+				k += left - 1
+				last = k
+				continue
+			}
+			add(k)
 		}
 	}
 	return rows

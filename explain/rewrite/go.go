@@ -383,20 +383,17 @@ func (g *goFile) outOfCompiled(at goStatement) *explain.Rewrite {
 	return r
 }
 
+// The package that a fix may need.
+const compilerName, compilerPath = "compiler", "tcdbg/torch/compiler"
+
 // compilerImport is the name of package compiler in the file, and the hunk that
 // imports it where it is not; "" where the name means something else.
 func (g *goFile) compilerImport() (string, *explain.Hunk) {
-	const path, torch = "tcdbg/torch/compiler", `"tcdbg/torch"`
-	if name := importName(g.file, path); name != "" {
+	const torch = `"tcdbg/torch"`
+	if name := importName(g.file, compilerPath); name != "" {
 		return name, nil
 	}
-	taken := false
-	ast.Inspect(g.file, func(n ast.Node) bool {
-		if v, ok := n.(*ast.Ident); ok && v.Name == "compiler" {
-			taken = true
-		}
-		return !taken
-	})
+	taken := uses(g.file, compilerName)
 	for _, d := range g.file.Decls {
 		gen, ok := d.(*ast.GenDecl)
 		if !ok || gen.Tok != token.IMPORT || taken {
@@ -409,12 +406,12 @@ func (g *goFile) compilerImport() (string, *explain.Hunk) {
 				continue
 			}
 			old := strings.TrimSpace(g.lines[line-1])
-			added := `"` + path + `"`
+			added := `"` + compilerPath + `"`
 			if !gen.Lparen.IsValid() {
 				added = "import " + added
 			}
 			h := explain.Hunk{Line: line, Lines: []string{"  " + old, "+ " + added}} // the import above stays as it is
-			return "compiler", &h
+			return compilerName, &h
 		}
 	}
 	return "", nil

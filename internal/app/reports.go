@@ -245,30 +245,38 @@ func (s *session) report(f reportFlags, args []string) error {
 
 func bundleCommand(s *session) *cobra.Command {
 	var out string
-	var redact bool
+	var redact, whole bool
 	var maps []string
 	c := &cobra.Command{
 		Use:   "bundle [flags] PATH|RUN|last ...",
 		Short: "Make one file of a run: trace, source files, report and versions",
-		Long: `Makes one file that tcdbg replay, report and diff open anywhere: the trace, the source
-files of the program that it names (those whose lines are the recorded ones), the
-report as Markdown, and the versions of tcdbg, PyTorch, Python and the system.
+		Long: `Makes one file that tcdbg replay, report and diff open anywhere: the trace, the lines of
+the program's source that it names (of files whose lines are the recorded ones), the
+report as Markdown, and the versions of tcdbg, PyTorch, Python and the system. Lines go
+with the function that they are in; --whole-source keeps the files as they are.
 
 With --redact the source files, generated code, graphs, guards and other payloads
 stay out, and so do the lines of source in what remains. Names of functions, files
 and sizes stay in.`,
 		Example: "  tcdbg bundle last\n  tcdbg bundle --redact -o run.zip /tmp/trace_dir\n  tcdbg replay run.zip",
 		Args:    atLeast(1, "a trace, or last"),
-		RunE:    func(_ *cobra.Command, args []string) error { return bundleTo(s, out, redact, maps, args) },
+		RunE: func(_ *cobra.Command, args []string) error {
+			return bundleTo(s, out, bundleWhat{redact, whole}, maps, args)
+		},
 	}
 	c.Flags().StringVarP(&out, "out", "o", "", "`FILE` to write, - for standard output (default: the run's name and .zip)")
 	c.Flags().BoolVar(&redact, "redact", false, "leave code, graphs and lines of source out")
+	c.Flags().BoolVar(&whole, "whole-source", false, "keep whole source files, not the lines alone that are named")
 	c.Flags().StringArrayVar(&maps, "source-map", nil, sourceMapUsage)
+	c.MarkFlagsMutuallyExclusive("redact", "whole-source")
 	return c
 }
 
+// bundleWhat is how much goes into a bundle.
+type bundleWhat struct{ redact, wholeSource bool }
+
 // bundleTo writes a bundle.
-func bundleTo(s *session, out string, redact bool, maps []string, args []string) error {
+func bundleTo(s *session, out string, what bundleWhat, maps []string, args []string) error {
 	m, err := parseSourceMap(maps)
 	if err != nil {
 		return err
@@ -287,8 +295,8 @@ func bundleTo(s *session, out string, redact bool, maps []string, args []string)
 		return err
 	}
 	files := t.files()
-	c := &bundle.Content{Report: r, Read: files.Source, Manifest: bundle.Manifest{
-		Tcdbg: Version, Engine: r.Engine, System: runtime.GOOS + "/" + runtime.GOARCH, Title: t.title, Redacted: redact,
+	c := &bundle.Content{Report: r, Read: files.Source, Whole: what.wholeSource, Manifest: bundle.Manifest{
+		Tcdbg: Version, Engine: r.Engine, System: runtime.GOOS + "/" + runtime.GOARCH, Title: t.title, Redacted: what.redact,
 	}}
 	if t.run != nil {
 		c.Command = commandOf(t, args)
@@ -300,7 +308,7 @@ func bundleTo(s *session, out string, redact bool, maps []string, args []string)
 		out = bundleName(t)
 	}
 	c.Markdown = func(w io.Writer) error {
-		if redact {
+		if what.redact {
 			_, err := fmt.Fprintln(w, "The report is not in a redacted bundle: tcdbg report on the bundle writes it.")
 			return err
 		}

@@ -1,8 +1,8 @@
-// Package bundle is one file of a run that opens anywhere: its trace, the source files that
+// Package bundle is one file of a run that opens anywhere: its trace, the lines of source that
 // the trace names, its report and the versions that made it, as a zip.
 //
-// It imports explain and logs/regular. Open this file first (what a bundle holds), then
-// write.go, open.go (what is refused) and redact.go.
+// It imports explain, explain/rewrite and logs/regular. Open this file first (what a bundle holds), then
+// write.go, parts.go (which lines), open.go (what is refused) and redact.go.
 package bundle
 
 import (
@@ -31,10 +31,13 @@ type Manifest struct {
 type Member struct {
 	Name string `json:"name"` // as the trace or the command line calls it
 	File string `json:"file"` // within the bundle
+	// Kept are the lines of a source file that are in it, from and to, of which the first is 1; in
+	// the place of the others it has empty lines. None: it has all.
+	Kept [][2]int `json:"kept,omitempty"`
 }
 
-// version is the version of bundles that is written and read.
-const version = 1
+// version is the version of bundles that is written; those of before, which have whole files, are read too.
+const version = 2
 
 // The names of members.
 const (
@@ -80,8 +83,8 @@ func memberName(folder string, n int, of string) string {
 // check refuses a manifest that this program does not understand or that names what no
 // bundle has.
 func (m *Manifest) check() error {
-	if m.V != version {
-		return fmt.Errorf("it is a bundle of version %d, and this tcdbg reads version %d", m.V, version)
+	if m.V < 1 || m.V > version {
+		return fmt.Errorf("it is a bundle of version %d, and this tcdbg reads versions 1 to %d", m.V, version)
 	}
 	if len(m.Traces) == 0 {
 		return fmt.Errorf("it names no trace")
@@ -93,6 +96,13 @@ func (m *Manifest) check() error {
 				return fmt.Errorf("it names a member %q, which no bundle has", e.File)
 			}
 			seen[e.File] = true
+			last := 0
+			for _, k := range e.Kept {
+				if k[0] <= last || k[1] < k[0] {
+					return fmt.Errorf("it names lines of %q that no file has", e.File)
+				}
+				last = k[1]
+			}
 		}
 	}
 	return nil

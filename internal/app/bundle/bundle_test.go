@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -125,6 +126,44 @@ func TestBundle(t *testing.T) {
 	}
 }
 
+// TestPartOfAFile: of a file the lines are kept that are named or that advice read, with their functions.
+func TestPartOfAFile(t *testing.T) {
+	lines := strings.Split("import torch\n\nclass M:\n    def __init__(self):\n        self.n = 0\n"+strings.Repeat("\n", 20)+
+		"    def secret(self):\n        return 'key'\n"+strings.Repeat("\n", 20)+
+		"    @torch.compile\n    def forward(self, x):\n"+strings.Repeat("        x = x + 1\n", 9)+"        return x * self.n\n", "\n")
+	src := explain.NewSource(func(string) ([]string, error) { return lines, nil })
+	src.About(logs.Pos{File: "m.py", Line: len(lines) - 1, Code: "return x * self.n"}, "self.n")
+	decorator := slices.Index(lines, "    @torch.compile") + 1
+	p := partOf(&explain.Report{Source: src}, "m.py", lines, map[int]bool{decorator: true, 999: true, -1: true})
+	want := [][2]int{{4, 5}, {decorator - 3, len(lines)}}
+	if got := p.ranges(); !slices.Equal(got, want) {
+		t.Errorf("kept are %v, not %v", got, want)
+	}
+	if strings.Contains(p.text(), "key") || strings.Count(p.text(), "\n") != len(lines)-1 {
+		t.Errorf("%q", p.text())
+	}
+	read := strings.Split(p.text(), "\n")
+	fill("m.py", read, p.ranges())
+	if !explain.LeftOut(read[0]) || read[4] != lines[4] || explain.LeftOutFrom(read, 6) != decorator-9 {
+		t.Errorf("%q", read)
+	}
+	again := partOf(&explain.Report{}, "m.py", read, map[int]bool{decorator - 5: true, decorator: true})
+	if strings.Contains(again.text(), "bundle") { // a bundle of a bundle
+		t.Errorf("%q", again.text())
+	}
+}
+
+// TestPartOfAGoFile: of a Go file declarations are kept as wholes, so that it parses; what a declaration is not in is
+// kept near a line that is named.
+func TestPartOfAGoFile(t *testing.T) {
+	text := "// words\npackage main\n\nimport \"fmt\"\n\nvar key = map[string]int{\n\t\"secret\": 1,\n}\n" +
+		"// f is one.\nfunc f() {\n\tfmt.Println()\n}\nfunc g() {\n\tfmt.Println(key)\n}\n"
+	p := partOf(&explain.Report{}, "m.go", strings.Split(text, "\n"), map[int]bool{11: true})
+	if got, want := p.ranges(), [][2]int{{2, 2}, {4, 4}, {9, 12}}; !slices.Equal(got, want) {
+		t.Errorf("kept are %v, not %v", got, want)
+	}
+}
+
 // made is a zip of members; mode is theirs.
 func made(t *testing.T, mode fs.FileMode, members ...string) string {
 	t.Helper()
@@ -164,7 +203,9 @@ func TestHostileBundles(t *testing.T) {
 		"twice":    made(t, 0o644, manifestName, good, "trace/0/a.log", "x", "trace/0/a.log", "y"),
 		"link":     made(t, fs.ModeSymlink|0o777, manifestName, good, "trace/0/a.log", "/etc/passwd"),
 		"lacking":  made(t, 0o644, manifestName, good),
-		"version":  made(t, 0o644, manifestName, `{"v":2,"traces":[]}`),
+		"version":  made(t, 0o644, manifestName, strings.Replace(good, `"v":1`, `"v":3`, 1), "trace/0/a.log", "x"),
+		"ranges": made(t, 0o644, manifestName, `{"v":2,"traces":[{"name":"a","file":"trace/0/a.log"}],`+
+			`"sources":[{"name":"a.py","file":"source/0/a.py","kept":[[5,9],[9,12]]}]}`, "trace/0/a.log", "x", "source/0/a.py", "y"),
 		"no json":  made(t, 0o644, manifestName, `{`),
 		"bomb":     made(t, 0o644, manifestName, good, "trace/0/a.log", strings.Repeat("\x00", smallTotal+1)),
 		"manifest": made(t, 0o644, manifestName, strings.Repeat(" ", maxManifest+1)),

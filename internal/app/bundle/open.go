@@ -21,7 +21,13 @@ type Bundle struct {
 	Paths []string // the unpacked traces
 
 	dir   string
-	files map[string]string // source file, by its name in the trace -> unpacked
+	files map[string]unpacked // by the name of the source file in the trace
+}
+
+// unpacked is a source file.
+type unpacked struct {
+	path string
+	kept [][2]int // lines; nil: all
 }
 
 // Is says whether a file is a bundle: a zip with a manifest of ours.
@@ -90,7 +96,7 @@ func unpack(f io.ReaderAt, size int64) (*Bundle, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Bundle{Manifest: *m, dir: dir, files: map[string]string{}}
+	b := &Bundle{Manifest: *m, dir: dir, files: map[string]unpacked{}}
 	if err := b.fill(members, allowance(size)); err != nil {
 		b.Close()
 		return nil, err
@@ -99,7 +105,7 @@ func unpack(f io.ReaderAt, size int64) (*Bundle, error) {
 }
 
 // fill unpacks the members of the manifest, to no more than left bytes.
-func (b *Bundle) fill(members map[string]*zip.File, left int64) (err error) {
+func (b *Bundle) fill(members map[string]*zip.File, left int64) error {
 	for _, e := range b.Traces {
 		at, err := b.unpackMember(members[e.File], e.File, &left)
 		if err != nil {
@@ -109,9 +115,11 @@ func (b *Bundle) fill(members map[string]*zip.File, left int64) (err error) {
 	}
 	left = min(left, maxSources)
 	for _, e := range b.Sources {
-		if b.files[e.Name], err = b.unpackMember(members[e.File], e.File, &left); err != nil {
+		at, err := b.unpackMember(members[e.File], e.File, &left)
+		if err != nil {
 			return err
 		}
+		b.files[e.Name] = unpacked{at, e.Kept}
 	}
 	return nil
 }
@@ -189,20 +197,25 @@ func readAll(f *zip.File, most int64) (text []byte, err error) {
 	return text, err
 }
 
-// Lines is a source file as the bundle has it; not there, or on a nil bundle: false.
+// Lines is a source file as the bundle has it: explain.LeftOut says which lines it lacks. Not there, or on a nil
+// bundle: false.
 func (b *Bundle) Lines(name string) ([]string, bool) {
 	if b == nil {
 		return nil, false
 	}
-	path, ok := b.files[name]
+	f, ok := b.files[name]
 	if !ok {
 		return nil, false
 	}
-	text, err := regular.Read(path, maxSource)
+	text, err := regular.Read(f.path, maxSource)
 	if err != nil {
 		return nil, false
 	}
-	return strings.Split(string(text), "\n"), true
+	lines := strings.Split(string(text), "\n")
+	if f.kept != nil {
+		fill(name, lines, f.kept)
+	}
+	return lines, true
 }
 
 // Close removes what a bundle was unpacked to; on a nil bundle there is nothing.

@@ -24,6 +24,7 @@ type Content struct {
 	TraceFiles []string // paths
 	Report     *explain.Report
 	Read       func(file string) ([]string, error) // a source file of the program
+	Whole      bool                                // source files as they are, not the lines alone that are named
 	Markdown   func(w io.Writer) error             // the report
 }
 
@@ -34,15 +35,15 @@ func Write(w io.Writer, c *Content) error {
 	m.V, m.Traces, m.Sources = version, nil, []Member{}
 	m.Python = pythonOf(c.Report)
 	for i, path := range c.TraceFiles {
-		e := Member{filepath.Base(path), memberName(traceFolder, i, path)}
+		e := Member{Name: filepath.Base(path), File: memberName(traceFolder, i, path)}
 		m.Traces = append(m.Traces, e)
 		if err := addTrace(z, e.File, path, m.Redacted); err != nil {
 			return err
 		}
 	}
 	if !m.Redacted {
-		for i, s := range namedSources(c.Report, c.Read) {
-			e := Member{s.name, memberName(sourceFolder, i, s.name)}
+		for i, s := range namedSources(c) {
+			e := Member{Name: s.name, File: memberName(sourceFolder, i, s.name), Kept: s.kept}
 			m.Sources = append(m.Sources, e)
 			if err := add(z, e.File, strings.NewReader(s.text)); err != nil {
 				return err
@@ -57,6 +58,9 @@ func Write(w io.Writer, c *Content) error {
 		return err
 	}
 	text, err := json.MarshalIndent(&m, "", "  ")
+	if err == nil && len(text) >= maxManifest {
+		err = fmt.Errorf("its list of files would be larger than %d MB, which is not opened again", maxManifest>>20)
+	}
 	if err == nil {
 		err = add(z, manifestName, strings.NewReader(string(text)+"\n"))
 	}
@@ -111,30 +115,40 @@ func pythonOf(r *explain.Report) string {
 	return ""
 }
 
-// namedSource is a file of the program.
-type namedSource struct{ name, text string }
+// namedSource is a file of the program, or a part of it.
+type namedSource struct {
+	name, text string
+	kept       [][2]int // lines; nil: all
+}
 
 // namedSources are the files of the program that a trace names. A trace may be a stranger's,
 // and name any file of this machine: one is taken only where a line of it is the one that the
 // trace has recorded there.
-func namedSources(r *explain.Report, read func(string) ([]string, error)) []namedSource {
+func namedSources(c *Content) []namedSource {
 	var out []namedSource
 	files, total := map[string]*candidate{}, 0
-	eachPlace(r, func(p logs.Pos) {
-		c := files[p.File]
-		if c == nil {
-			c = &candidate{}
-			files[p.File] = c
+	eachPlace(c.Report, func(p logs.Pos) {
+		f := files[p.File]
+		if f == nil {
+			f = &candidate{named: map[int]bool{}}
+			files[p.File] = f
 			if sourceName(p.File) && len(files) < maxMembers/2 {
-				c.lines, _ = read(p.File) // a file that is not here is left out
+				f.lines, _ = c.Read(p.File) // a file that is not here is left out
 			}
 		}
-		c.seen = c.seen || explain.TellsFile(p) && explain.SameLine(c.lines, p)
+		f.named[p.Line] = true
+		f.seen = f.seen || explain.TellsFile(p) && explain.SameLine(f.lines, p)
 	})
-	for name, c := range files {
-		if text := strings.Join(c.lines, "\n"); c.seen && len(text) <= maxSource {
-			out = append(out, namedSource{name, text})
+	for name, f := range files {
+		if !f.seen || sizeOf(f.lines) > maxSource {
+			continue
 		}
+		if c.Whole {
+			out = append(out, namedSource{name: name, text: strings.Join(f.lines, "\n")})
+			continue
+		}
+		p := partOf(c.Report, name, f.lines, f.named)
+		out = append(out, namedSource{name, p.text(), p.ranges()})
 	}
 	slices.SortFunc(out, func(a, b namedSource) int { return strings.Compare(a.name, b.name) })
 	for i := range out {
@@ -145,9 +159,18 @@ func namedSources(r *explain.Report, read func(string) ([]string, error)) []name
 	return out
 }
 
+func sizeOf(lines []string) int {
+	n := len(lines)
+	for _, l := range lines {
+		n += len(l)
+	}
+	return n
+}
+
 // candidate is a file that a trace names.
 type candidate struct {
 	lines []string
+	named map[int]bool
 	seen  bool // one of its lines is in the trace
 }
 
@@ -155,39 +178,4 @@ type candidate struct {
 func sourceName(file string) bool {
 	ext := filepath.Ext(file)
 	return (ext == ".py" || ext == ".go") && !explain.FrameworkFile(file)
-}
-
-// eachPlace calls f with the places that a report tells.
-func eachPlace(r *explain.Report, f func(logs.Pos)) {
-	all := func(list []logs.Pos) {
-		for i := range list {
-			f(list[i])
-		}
-	}
-	for _, fr := range r.Frames {
-		f(fr.Pos)
-		for _, c := range fr.Compiles {
-			all(c.Stack)
-			for _, b := range c.Breaks {
-				f(b.Pos)
-				all(b.Stack)
-				all(b.Value)
-			}
-			if c.Recompile != nil {
-				for i := range c.Recompile.Failures {
-					f(c.Recompile.Failures[i].Pos)
-				}
-			}
-		}
-	}
-	for _, fl := range r.Failures {
-		f(fl.Pos)
-		all(fl.Stack)
-	}
-	for _, k := range r.Kernels {
-		all(k.Pos)
-	}
-	for _, a := range r.Advice {
-		f(a.Pos)
-	}
 }

@@ -249,7 +249,13 @@ func linesAround(t *Trace, at logs.Pos, around int) string {
 		return fmt.Sprintf("> %5d  %s\n(the file is not here as the trace has it)\n", at.Line, brief(explain.FirstLine(at.Code)))
 	}
 	var b strings.Builder
-	for n := max(1, at.Line-around); n <= min(len(lines), at.Line+around); n++ {
+	last := min(len(lines), at.Line+around)
+	for n := max(1, at.Line-around); n <= last; n++ {
+		if left := min(explain.LeftOutFrom(lines, n), last-n+1); left > 0 {
+			fmt.Fprintf(&b, "        (%s not in this bundle)\n", explain.Are(left, "line"))
+			n += left - 1
+			continue
+		}
 		mark := " "
 		if n == at.Line {
 			mark = ">"
