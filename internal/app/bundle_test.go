@@ -18,6 +18,7 @@ func TestBundleOpensAnywhere(t *testing.T) {
 	state, dir := t.TempDir(), t.TempDir()
 	model := filepath.Join(dir, "model.go")
 	body, err := os.ReadFile("../../fixtures/bar/model.go")
+	body = append(body, "\n\n\n\n\nfunc unused() string {\n\treturn \"s3cret\"\n}\n"...)
 	if err == nil {
 		err = os.WriteFile(model, body, 0o600)
 	}
@@ -27,9 +28,11 @@ func TestBundleOpensAnywhere(t *testing.T) {
 	if r := run(t, tcdbg(t, state, "run", "--plain", model)); r.code != 0 {
 		t.Fatalf("%+v", r)
 	}
-	zip, redacted := filepath.Join(dir, "b.zip"), filepath.Join(dir, "r.zip")
+	zip, redacted, whole := filepath.Join(dir, "b.zip"), filepath.Join(dir, "r.zip"), filepath.Join(dir, "w.zip")
 	before := run(t, tcdbg(t, state, "report", "last"))
-	for _, args := range [][]string{{"bundle", "-o", zip, "last"}, {"bundle", "--redact", "-o", redacted, "last"}} {
+	for _, args := range [][]string{
+		{"bundle", "-o", zip, "last"}, {"bundle", "--redact", "-o", redacted, "last"}, {"bundle", "--whole-source", "-o", whole, "last"},
+	} {
 		if r := run(t, tcdbg(t, state, args...)); r.code != 0 || !strings.Contains(r.stderr, "tcdbg replay ") {
 			t.Fatalf("%v: %+v", args, r)
 		}
@@ -56,7 +59,33 @@ func TestBundleOpensAnywhere(t *testing.T) {
 	if r.code != 0 || !strings.Contains(r.stdout, "GB0170") || strings.Contains(r.stdout, "b.Mul(-1)") {
 		t.Errorf("redacted: %d\n%s", r.code, r.stdout)
 	}
-	src, err := findTraces([]string{zip}, false)
+	for path, want := range map[string]string{zip: "", whole: string(body)} {
+		f := openedBundle(t, path)
+		lines, err := f.Source(model)
+		if err != nil {
+			t.Fatalf("the source is not in it: %v", err)
+		}
+		all := strings.Join(lines, "\n")
+		if want != "" && all != want {
+			t.Errorf("the source is not whole: %q", lines)
+		}
+		if want == "" && (strings.Contains(all, "s3cret") || !strings.Contains(all, "// not in this bundle") || !strings.Contains(all, "b.Mul(-1)")) {
+			t.Errorf("it is not the lines that are named:\n%s", all)
+		}
+		if err := f.Apply(model, []explain.Hunk{{Line: 1, Lines: []string{"- package main"}}}); err == nil {
+			t.Error("a fix was written")
+		}
+	}
+	both := run(t, tcdbg(t, state, "bundle", "--redact", "--whole-source", "-o", zip, "last"))
+	if both.code != ExitUsage {
+		t.Errorf("--redact with --whole-source: %+v", both)
+	}
+}
+
+// openedBundle is what the screens read of a bundle.
+func openedBundle(t *testing.T, path string) *feed {
+	t.Helper()
+	src, err := findTraces([]string{path}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,14 +93,8 @@ func TestBundleOpensAnywhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.close()
-	lines, err := f.Source(model)
-	if err != nil || strings.Join(lines, "\n") != string(body) {
-		t.Errorf("the source is not in it: %v %q", err, lines)
-	}
-	if err := f.Apply(model, []explain.Hunk{{Line: 1, Lines: []string{"- package main"}}}); err == nil {
-		t.Error("a fix was written")
-	}
+	t.Cleanup(func() { f.close() })
+	return f
 }
 
 // TestReportFlags: Markdown under both names, what it is made again with, every row, unknown forms.
