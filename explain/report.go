@@ -348,9 +348,13 @@ type GuardTree struct {
 	Files *FileNames
 }
 
-// Root parses the tree; nil on a nil tree.
+// Told says whether the guards themselves can be read: of a redacted trace they are counted alone.
+// False on a nil tree.
+func (t *GuardTree) Told() bool { return t != nil && t.Load != nil }
+
+// Root parses the tree; nil where it is not told.
 func (t *GuardTree) Root() *GuardNode {
-	if t == nil || t.Load == nil {
+	if !t.Told() {
 		return nil
 	}
 	root := t.Load()
@@ -387,6 +391,7 @@ type Graph struct {
 	LoadNodes func() []GraphNode
 	// LoadInputs reads what it was compiled with, where our own engine recorded that; else nil.
 	LoadInputs func() logs.GraphInputs
+	First      logs.Pos // of its first operator, where the trace is redacted and tells no nodes
 }
 
 // Nodes parses the captured graph.

@@ -224,6 +224,10 @@ const maxTrees = 16
 func (scr *guardsScreen) detail(sc *scene, r row, w int) *doc {
 	d := newDoc(sc, w)
 	gr := r.(*guardRow)
+	if !gr.c.Guards.Told() {
+		d.wrap(theme.Faint, 0, "The trace is redacted: its guards are counted, and not told.")
+		return d
+	}
 	root, ok := scr.tree(sc, gr.c)
 	if !ok {
 		d.add(theme.T(theme.Faint, "reading guards …"))
@@ -401,7 +405,7 @@ func (scr *guardsScreen) guardDiff(d *doc, c *explain.Compile, root *explain.Gua
 			if o == c || keyOf(o.ID) == keyOf(c.ID) {
 				break
 			}
-			if o.Guards != nil {
+			if o.Guards.Told() {
 				before = o
 			}
 		}

@@ -71,7 +71,7 @@ func asksFor(fr *explain.Frame, name string) bool {
 // call: of self.stats[name] += clock(), the dict, the key and the old value.
 func onStack(c *explain.Compile, source string) (given, operand bool) {
 	n, ok := stackSlot(source)
-	if !ok || c.Guards == nil || c.Guards.Leaves > manyGuards {
+	if !ok || !c.Guards.Told() || c.Guards.Leaves > manyGuards {
 		return false, false
 	}
 	last := n

@@ -607,6 +607,9 @@ func nameFrames(r *explain.Report) {
 					fr.Name, fr.Pos = b.Pos.Func, b.Pos
 				}
 			}
+			if g := c.Graph; g != nil && fr.Name == "" && g.First.Func != "" {
+				fr.Name, fr.Pos = g.First.Func, g.First
+			}
 			for _, n := range c.Graph.Nodes() {
 				if fr.Name == "" && n.Pos.Func != "" {
 					fr.Name, fr.Pos = n.Pos.Func, n.Pos

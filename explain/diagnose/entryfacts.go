@@ -63,10 +63,10 @@ func Admits(guard, size string, value int) bool {
 // function does.
 func filled(rc *explain.Recompile, g *explain.GuardFailure) (name, line string) {
 	entry := rc.Entry(g)
-	if g.Kind != breaks.SizeChanged || entry == nil || entry.Guards == nil {
+	if g.Kind != breaks.SizeChanged || entry == nil || !entry.Guards.Told() {
 		return "", ""
 	}
-	if rc.Compile.Guards == nil || rc.Compile.Guards.Leaves > manyGuards {
+	if !rc.Compile.Guards.Told() || rc.Compile.Guards.Leaves > manyGuards {
 		return "", ""
 	}
 	for _, c := range explain.DiffGuards(entry.Guards.Root(), rc.Compile.Guards.Root()) {
@@ -84,7 +84,7 @@ func filled(rc *explain.Recompile, g *explain.GuardFailure) (name, line string) 
 // x.tolist() does, has as many elements as a size: a tensor that is made of it there has the
 // size as a constant, and with the break the list goes.
 func lengthAcross(c *explain.Compile, size string) bool {
-	if c.Guards == nil {
+	if !c.Guards.Told() {
 		return false
 	}
 	across := false

@@ -357,7 +357,7 @@ func manyValues(fr *explain.Frame, g *explain.GuardFailure) bool {
 // isNone says whether the new entry has None where the failed one had a value.
 func isNone(c *explain.Compile, g *explain.GuardFailure) bool {
 	none := false
-	if c.Guards == nil || c.Guards.Leaves > manyGuards || g.Kind == breaks.NoneChanged {
+	if !c.Guards.Told() || c.Guards.Leaves > manyGuards || g.Kind == breaks.NoneChanged {
 		return false
 	}
 	explain.WalkGuards(c.Guards.Root(), func(n *explain.GuardNode) {
@@ -369,7 +369,7 @@ func isNone(c *explain.Compile, g *explain.GuardFailure) bool {
 // StaysConstant says whether the entry of a compile has a number as a constant that is
 // neither 0 nor 1; known is false where its guards are not recorded.
 func StaysConstant(c *explain.Compile, g *explain.GuardFailure) (constant, known bool) {
-	if c.Guards == nil || c.Guards.Leaves > manyGuards {
+	if !c.Guards.Told() || c.Guards.Leaves > manyGuards {
 		return false, false
 	}
 	explain.WalkGuards(c.Guards.Root(), func(n *explain.GuardNode) {
@@ -384,7 +384,7 @@ func StaysConstant(c *explain.Compile, g *explain.GuardFailure) (constant, known
 // constant, or as an input: where a size changed as well, the new entry is there for that, too.
 func alsoChanged(rc *explain.Recompile, g *explain.GuardFailure, symbols []*explain.Symbol) string {
 	entry := rc.Entry(g)
-	if g.Kind != breaks.SizeChanged || entry == nil || entry.Guards == nil || rc.Compile.Guards == nil ||
+	if g.Kind != breaks.SizeChanged || entry == nil || !entry.Guards.Told() || !rc.Compile.Guards.Told() ||
 		rc.Compile.Guards.Leaves > manyGuards {
 		return ""
 	}
@@ -418,7 +418,7 @@ func countsItself(fr *explain.Frame, name string) bool {
 // product of the size differ.
 func relaid(rc *explain.Recompile, g *explain.GuardFailure) bool {
 	entry := rc.Entry(g)
-	if g.Kind != breaks.SizeChanged || entry == nil || entry.Guards == nil || rc.Compile.Guards == nil ||
+	if g.Kind != breaks.SizeChanged || entry == nil || !entry.Guards.Told() || !rc.Compile.Guards.Told() ||
 		rc.Compile.Guards.Leaves > manyGuards {
 		return false
 	}
@@ -433,7 +433,7 @@ func relaid(rc *explain.Recompile, g *explain.GuardFailure) bool {
 
 // strides reads the strides of the tensor of a failed guard that the new entry expects.
 func strides(rc *explain.Recompile, g *explain.GuardFailure) []string {
-	if rc.Compile.Guards == nil || rc.Compile.Guards.Leaves > manyGuards {
+	if !rc.Compile.Guards.Told() || rc.Compile.Guards.Leaves > manyGuards {
 		return nil
 	}
 	return stridesOf(rc.Compile.Guards.Root(), g.Source)
@@ -652,7 +652,7 @@ func opensLater(c *explain.Compile, g *explain.GuardFailure) bool {
 		return false
 	}
 	for _, o := range c.Frame.Compiles {
-		if o.ID.Compile < c.ID.Compile || o.Guards == nil || o.Guards.Leaves > manyGuards {
+		if o.ID.Compile < c.ID.Compile || !o.Guards.Told() || o.Guards.Leaves > manyGuards {
 			continue
 		}
 		typed, constant := false, false

@@ -236,7 +236,7 @@ type openedSize struct {
 
 // dynamicSizes reads the guards on sizes of the compile after a size changed.
 func dynamicSizes(rc *explain.Recompile, g *explain.GuardFailure) (o openedSize) {
-	if rc.Compile.Guards == nil || rc.Compile.Guards.Leaves > manyGuards {
+	if !rc.Compile.Guards.Told() || rc.Compile.Guards.Leaves > manyGuards {
 		return o
 	}
 	source := explain.PlainSource(g.Source)
@@ -371,7 +371,7 @@ func takesTensor(line, name string) bool {
 
 // holdsFunctions says whether the compile after a length changed calls the elements of the list.
 func holdsFunctions(rc *explain.Recompile, g *explain.GuardFailure) bool {
-	if rc.Compile.Guards == nil || rc.Compile.Guards.Leaves > manyGuards {
+	if !rc.Compile.Guards.Told() || rc.Compile.Guards.Leaves > manyGuards {
 		return false
 	}
 	found, list := false, explain.PlainSource(g.Source)+"["

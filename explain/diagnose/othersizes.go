@@ -15,12 +15,12 @@ import (
 // askedElsewhere says whether another entry asks for a tensor that the compile after a change of a
 // size does not ask for, and which has that size in it.
 func askedElsewhere(f *advice.Finding, rc *explain.Recompile, g *explain.GuardFailure) bool {
-	if g.Kind != breaks.SizeChanged || len(f.Changed) == 0 || rc.Compile.Guards == nil || rc.Compile.Guards.Leaves > manyGuards {
+	if g.Kind != breaks.SizeChanged || len(f.Changed) == 0 || !rc.Compile.Guards.Told() || rc.Compile.Guards.Leaves > manyGuards {
 		return false
 	}
 	now := tensorSizes(rc.Compile)
 	for _, o := range rc.Compile.Frame.Compiles {
-		if o == rc.Compile || o.Guards == nil || o.Guards.Leaves > manyGuards {
+		if o == rc.Compile || !o.Guards.Told() || o.Guards.Leaves > manyGuards {
 			continue
 		}
 		for name, sizes := range tensorSizes(o) {

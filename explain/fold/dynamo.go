@@ -177,6 +177,10 @@ func guardTree(f *Fold, r *logs.Record) {
 	if c == nil {
 		return
 	}
+	if text == "" { // of a trace that an earlier version has redacted
+		c.guarded = true
+		return
+	}
 	load := r.Loader()
 	c.guarded = true
 	if explain.IsWrapper(c.Frame.Name) {

@@ -25,6 +25,19 @@ func partialTrace(f *Fold, r *logs.Record) {
 	if c := f.compiles[compileKey{frameKey{r.Rank, r.Epoch, r.Autograd, r.ID.Frame}, max(r.ID.Compile, 0)}]; r.HasID && c != nil {
 		c.addStage(explain.Stage{Name: "failed trace", Load: r.Loader(), Seq: r.Seq})
 	}
+	noteTraced(f, r, last, at)
+}
+
+// tracedUntil is partialTrace of a redacted trace, which has no graph.
+func tracedUntil(f *Fold, r *logs.Record, last string, at logs.Pos) {
+	if outsideOfCompiles(f, r) {
+		exportStopped(f, r, last, at)
+		return
+	}
+	noteTraced(f, r, last, at)
+}
+
+func noteTraced(f *Fold, r *logs.Record, last string, at logs.Pos) {
 	text := "the backend's own trace of the graph failed before its first operator"
 	if last != "" {
 		text = "the backend's own trace of the graph failed; it came as far as " + last

@@ -147,6 +147,7 @@ type compile struct {
 	tensor    string // of a rank: the type of that tensor
 	typedIn   int    // the attempt of tracing whose inputs are listed
 	guarded   bool
+	named     bool // the trace is redacted, and names the operators of the graph
 	bwd       float64
 	kernels   map[string]*explain.Kernel
 	maps      *provenance
@@ -307,6 +308,7 @@ var handlers = map[string]handler{
 	"tcdbg_stop": tcdbgStop, "tcdbg_point": tcdbgPoint, "tcdbg_answer": tcdbgAnswer,
 	"tcdbg_numerics": tcdbgNumerics, "tcdbg_numerics_capture": tcdbgNumericsCapture,
 	"tcdbg_calls": tcdbgCalls, "tcdbg_trace_steps": tcdbgTraceSteps, "tcdbg_lowered": tcdbgLowered,
+	"tcdbg_redacted": tcdbgRedacted,
 
 	"torch_log": textLog,
 }

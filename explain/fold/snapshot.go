@@ -234,7 +234,7 @@ func (c *compile) guess() explain.Status {
 		return explain.Skipped
 	case c.errText != "":
 		return explain.Failed
-	case c.Graph != nil && len(c.Graph.Ops) == 0 && len(c.Graph.Stages) > 0 && c.Graph.LoadNodes != nil:
+	case c.Graph != nil && len(c.Graph.Ops) == 0 && len(c.Graph.Stages) > 0 && (c.Graph.LoadNodes != nil || c.named):
 		return explain.Empty
 	case c.Graph != nil || len(c.stages) > 0 || len(c.Outputs) > 0:
 		return explain.Compiled

@@ -52,7 +52,7 @@ func (t *TextWriter) guardDiffs(r *explain.Report) {
 		var last *explain.Compile
 		var before *explain.GuardNode
 		for _, c := range fr.Compiles {
-			if c.Guards == nil || shown >= t.most(6) {
+			if !c.Guards.Told() || shown >= t.most(6) {
 				continue
 			}
 			if len(fr.Compiles) == 1 {

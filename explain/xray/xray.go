@@ -182,7 +182,7 @@ func (m *maker) guards() Section {
 	sec := Section{Title: "GUARDS THAT THE LINE NEEDS"}
 	for _, f := range m.report.Frames {
 		for _, c := range f.Compiles {
-			if c.Guards == nil || !m.of(c.ID) {
+			if !c.Guards.Told() || !m.of(c.ID) {
 				continue
 			}
 			id := c.ID

@@ -1,7 +1,7 @@
 // Package bundle is one file of a run that opens anywhere: its trace, the lines of source that
 // the trace names, its report and the versions that made it, as a zip.
 //
-// It imports explain, explain/rewrite and logs/regular. Open this file first (what a bundle holds), then
+// It imports explain, explain/diagnose, explain/rewrite and logs/regular. Open this file first (what a bundle holds), then
 // write.go, parts.go (which lines), open.go (what is refused) and redact.go.
 package bundle
 

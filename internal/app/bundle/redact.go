@@ -22,7 +22,7 @@ import (
 var keptPayloads = []string{
 	"chromium_event", "dynamo_graph_break_reason", "dynamo_error", "recompile_reasons", "torch_version", "fx_graph_cache_hit",
 	"fx_graph_cache_miss", "fx_graph_cache_bypass", "aotautograd_cache_hit", "aotautograd_cache_miss", "aotautograd_cache_bypass",
-	"tcdbg_run", "tcdbg_frame", "tcdbg_break", "tcdbg_calls", "tcdbg_state", "tcdbg_aggregate",
+	"tcdbg_run", "tcdbg_frame", "tcdbg_break", "tcdbg_calls", "tcdbg_state", "tcdbg_aggregate", "tcdbg_redacted",
 }
 
 // codeKeys are the keys of JSON whose values are lines of source.
@@ -112,6 +112,11 @@ func (r *record) write(out *bufio.Writer) bool {
 	if slices.Contains(keptPayloads, name) && r.payload.Len() > 0 && !r.cut {
 		payload = scrubPayload(bytes.TrimSuffix(r.payload.Bytes(), []byte("\n")))
 	}
+	facts, instead := r.facts(r.head[:at+2], of)
+	if instead {
+		_, _ = out.Write(facts) // the writer keeps its first error for Flush
+		return true
+	}
 	if payload == nil && of["artifact"] != nil && of["has_payload"] != nil {
 		return true // it says nothing without
 	}
@@ -129,7 +134,7 @@ func (r *record) write(out *bufio.Writer) bool {
 		}
 		head = rehash(head, was, now)
 	}
-	_, _ = out.Write(r.head[:at+2]) // the writer keeps its first error for Flush
+	_, _ = out.Write(r.head[:at+2])
 	_, _ = out.Write(head)
 	_ = out.WriteByte('\n')
 	if payload != nil {
@@ -137,6 +142,7 @@ func (r *record) write(out *bufio.Writer) bool {
 			fmt.Fprintf(out, "\t%s\n", l)
 		}
 	}
+	_, _ = out.Write(facts)
 	return true
 }
 

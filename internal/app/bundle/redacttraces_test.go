@@ -3,11 +3,15 @@ package bundle
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"tcdbg/explain"
+	"tcdbg/explain/fold"
 	"tcdbg/internal/test/traces"
 )
 
@@ -132,5 +136,82 @@ func TestRedactRefuses(t *testing.T) {
 		if err := Redact(&b, strings.NewReader(c.text)); err == nil || !strings.Contains(err.Error(), c.want) || b.Len() > 0 {
 			t.Errorf("%s: %v, %d bytes", name, err, b.Len())
 		}
+	}
+}
+
+// counts are what a report counts, by its frames and in all; kernels are read from code.
+func counts(t *testing.T, path string) string {
+	t.Helper()
+	st := traces.Open(t, path)
+	f := fold.New(st)
+	if err := st.Read(context.Background(), f.Add); err != nil {
+		t.Fatal(err)
+	}
+	r := f.Snapshot()
+	n := r.Totals
+	n.Records, n.UnexplainedRecords, n.Kernels = 0, 0, 0
+	var b strings.Builder
+	fmt.Fprintf(&b, "%+v, %d break groups, %d recompiles\n", n, len(r.Breaks), len(r.Recompiles))
+	for _, fr := range r.Frames {
+		fmt.Fprintf(&b, "%s %s %s:%d %s\n", idOf(fr.ID), fr.Title(), fr.Pos.File, fr.Pos.Line, fr.Status)
+		for _, c := range fr.Compiles {
+			guards := -1
+			if c.Guards != nil {
+				guards = c.Guards.Leaves
+			}
+			fmt.Fprintf(&b, "  %s %s, %d operators, %d guards, %d breaks, recompile %v, failure %v\n",
+				idOf(c.ID), c.Status, c.Ops, guards, len(c.Breaks), c.Recompile != nil, c.Failure != nil)
+		}
+	}
+	for _, fl := range r.Failures {
+		fmt.Fprintf(&b, "%s %s %s:%d\n", idOf(fl.ID), fl.Code, fl.Pos.File, fl.Pos.Line)
+	}
+	return b.String()
+}
+
+func idOf(id explain.ID) string {
+	return fmt.Sprintf("%d %d/%d", id.Rank, id.CompileID.Frame, id.Compile)
+}
+
+// TestRedactedTracesCountTheSame: without their code traces have the frames, compiles, graphs, breaks, recompiles,
+// guards and failures that they have with it.
+func TestRedactedTracesCountTheSame(t *testing.T) {
+	examples, err := filepath.Glob("../../../explain/testdata/advice/*/trace.log.zst")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tested := 0
+	for _, path := range append(traces.Files(t, "../../../explain/testdata/traces"), examples...) {
+		if !strings.HasSuffix(path, ".log.zst") {
+			continue
+		}
+		whole, redacted := filepath.Join(t.TempDir(), "t.log"), filepath.Join(t.TempDir(), "t.log")
+		text := traces.Unpacked(t, path)
+		var out bytes.Buffer
+		err := Redact(&out, bytes.NewReader(text))
+		var again bytes.Buffer
+		if err == nil {
+			err = Redact(&again, bytes.NewReader(out.Bytes()))
+		}
+		if err == nil && again.String() != out.String() {
+			t.Errorf("%s: redacted again it differs: %s", path, firstDifference(out.String(), again.String()))
+		}
+		if err == nil {
+			err = os.WriteFile(whole, text, 0o600)
+		}
+		if err == nil {
+			err = os.WriteFile(redacted, out.Bytes(), 0o600)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		tested++
+		if was, now := counts(t, whole), counts(t, redacted); now != was {
+			t.Errorf("%s: %s", path, firstDifference(was, now))
+		}
+	}
+	if tested < 150 {
+		t.Errorf("only %d traces", tested)
 	}
 }
