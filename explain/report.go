@@ -394,6 +394,10 @@ type Graph struct {
 	First      logs.Pos // of its first operator, where the trace is redacted and tells no nodes
 }
 
+// Named says whether the names of its operators are told: those of its nodes, or in a redacted trace they alone.
+// False on a nil graph.
+func (g *Graph) Named() bool { return g != nil && (g.LoadNodes != nil || len(g.Ops) > 0) }
+
 // Nodes parses the captured graph.
 func (g *Graph) Nodes() []GraphNode {
 	if g == nil || g.LoadNodes == nil {

@@ -27,7 +27,7 @@ func (h *htmlWriter) graph(g *explain.Graph) {
 			h.tag("b", "", " "+c.Frame.Title())
 		}
 		captured := fmt.Sprintf(" %s: %s", explain.Count(len(g.Ops), "operator"), explain.ClipText(strings.Join(g.Ops, ", "), 160))
-		if g.LoadNodes == nil {
+		if !g.Named() {
 			captured = " as captured not recorded"
 		}
 		h.tag("span", "", captured)

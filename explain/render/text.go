@@ -127,7 +127,7 @@ func (t *TextWriter) head(r *explain.Report) {
 
 // opsWords counts the operators of the graphs, where their graphs are recorded.
 func opsWords(r *explain.Report) string {
-	recorded := slices.ContainsFunc(r.Graphs, func(g *explain.Graph) bool { return g.LoadNodes != nil })
+	recorded := slices.ContainsFunc(r.Graphs, (*explain.Graph).Named)
 	if r.Totals.Ops == 0 && r.Totals.Graphs > 0 && !recorded {
 		return "operators not recorded"
 	}
@@ -539,7 +539,7 @@ func (t *TextWriter) frame(fr *explain.Frame, indent string) int {
 	sum, ops := fr.Sum(), -1
 	breaks, seconds := sum.Breaks, sum.Seconds
 	for _, c := range fr.Compiles {
-		if c.Graph != nil && c.Graph.LoadNodes != nil || c.Status != explain.Compiled {
+		if c.Graph.Named() || c.Status != explain.Compiled {
 			ops = sum.Ops
 		}
 	}

@@ -172,7 +172,7 @@ func (t *TextWriter) graphs(r *explain.Report) {
 			name = explain.FrameTitle(fr) + ": "
 		}
 		captured := explain.Count(len(g.Ops), "op") + " [" + explain.ClipText(strings.Join(g.Ops, ", "), 80) + "]"
-		if g.LoadNodes == nil {
+		if !g.Named() {
 			captured = "as captured not recorded"
 		}
 		t.line("  [%s] %s%s", idText(g.ID), name, captured)
