@@ -12,7 +12,7 @@ import (
 )
 
 // This file writes the elements that sections of the HTML report are made of: rows that unfold, links, tables, stacks. Text
-// of a trace passes esc.
+// of a trace passes esc or words.
 
 // htmlElements writes the elements of a page in pieces: HTML, and texts that are packed beside it.
 type htmlElements struct {
@@ -68,7 +68,11 @@ func (h *htmlElements) tag(name, class, text string) {
 		h.raw(` class="` + class + `"`)
 	}
 	h.raw(">")
-	h.esc(text)
+	if name == "pre" || name == "mark" { // code
+		h.esc(text)
+	} else {
+		h.words(text)
+	}
 	h.raw("</" + name + ">")
 }
 
@@ -79,7 +83,7 @@ func (h *htmlElements) link(id, text string) {
 		return
 	}
 	h.raw(`<a href="#` + id + `">`)
-	h.esc(text)
+	h.words(text)
 	h.raw("</a>")
 }
 
@@ -133,10 +137,17 @@ func (h *htmlElements) row(id, class string, f func()) {
 
 func (h *htmlElements) rowEnd() { h.raw("</div></details>\n") }
 
+// manyColumns is how many columns a table has that becomes a list on a narrow page before others do.
+const manyColumns = 6
+
 // table opens a table with the names of its columns.
 func (h *htmlElements) table(caption string, columns ...string) *htmlTable {
-	h.raw("<table><caption>")
-	h.esc(caption)
+	if len(columns) >= manyColumns {
+		h.raw(`<table class="wide"><caption>`)
+	} else {
+		h.raw("<table><caption>")
+	}
+	h.words(caption)
 	h.raw("</caption><thead><tr>")
 	for _, c := range columns {
 		h.raw(`<th scope="col">`)
@@ -172,7 +183,7 @@ func (t *htmlTable) row(cells ...string) {
 		t.h.raw(`<td data-l="`)
 		t.h.esc(t.columns[i])
 		t.h.raw(`">`)
-		t.h.esc(c)
+		t.h.words(c)
 		t.h.raw("</td>")
 	}
 	t.h.raw("</tr>\n")

@@ -48,7 +48,7 @@ func (h *htmlWriter) elsewhere(r *explain.Report, same *explain.SameAdvice) {
 		return
 	}
 	h.raw("<details><summary>")
-	h.esc(text)
+	h.words(text)
 	h.raw("</summary><ul>")
 	h.each(len(same.More), "place", func(i int) {
 		a := &r.Advice[same.More[i]]
@@ -245,7 +245,7 @@ func (h *htmlWriter) recompiles(r *explain.Report) {
 	for _, x := range repeats {
 		h.term("no recompile", func() {
 			h.link(h.at.frames[x.Frame], x.Frame.Title())
-			h.esc(fmt.Sprintf(" was compiled by %d calls of torch.Compile, each with entries of its own", x.Times))
+			h.words(fmt.Sprintf(" was compiled by %d calls of torch.Compile, each with entries of its own", x.Times))
 		})
 	}
 	h.end()

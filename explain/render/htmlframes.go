@@ -48,7 +48,7 @@ func (h *htmlWriter) frame(fr *explain.Frame) {
 	h.frameLinks("resumed by", fr.Resumes)
 	if fr.Calls >= 0 {
 		h.term("calls", func() {
-			h.esc(fmt.Sprintf("%d, of which %d were served by an entry; %s in all", fr.Calls, fr.Hits, explain.Nanos(fr.RunNanos)))
+			h.words(fmt.Sprintf("%d, of which %d were served by an entry; %s in all", fr.Calls, fr.Hits, explain.Nanos(fr.RunNanos)))
 		})
 	}
 	h.each(len(fr.Compiles), "compile", func(i int) { h.compile(fr.Compiles[i]) })
@@ -80,15 +80,15 @@ func (h *htmlWriter) compile(c *explain.Compile) {
 		h.tag("span", "", " "+strings.Join(parts, ", "))
 	})
 	if !c.Start.IsZero() {
-		h.term("began", func() { h.esc(c.Start.UTC().Format("15:04:05.000 UTC")) })
+		h.term("began", func() { h.words(c.Start.UTC().Format("15:04:05.000 UTC")) })
 	}
 	h.compileLinks(c)
 	if len(c.Restarts) > 0 {
-		h.term("tracing restarted", func() { h.esc(strings.Join(c.Restarts, "; ")) })
+		h.term("tracing restarted", func() { h.words(strings.Join(c.Restarts, "; ")) })
 	}
 	h.shapeGuards(c)
 	if c.Served != nil {
-		h.term("its calls", func() { h.esc(strings.Join(c.Lines(), "; ")) })
+		h.term("its calls", func() { h.words(strings.Join(c.Lines(), "; ")) })
 	}
 	if g := c.Guards; g != nil {
 		h.text(id+"-guards", "guards: "+explain.Count(g.Leaves, "guard")+fmt.Sprintf(", %d about hasattr and dynamic marking", g.Noise),

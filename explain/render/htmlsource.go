@@ -155,7 +155,7 @@ func (h *htmlWriter) sourceFile(src *explain.Source, file string, marked map[int
 	slices.SortFunc(list, func(a, b *sourceLine) int { return cmp.Compare(a.n, b.n) })
 	text := agreeing(src, file, list)
 	h.raw(`<div class="scroll"><table class="src"><caption>`)
-	h.esc(h.names.File(file))
+	h.words(h.names.File(file))
 	h.raw(`</caption><thead class="hide"><tr><th scope="col">line</th><th scope="col">marks</th><th scope="col">code</th>` +
 		`<th scope="col">what became of it</th></tr></thead><tbody>` + "\n")
 	last, left := 0, 0

@@ -11,22 +11,28 @@ function openFor(d) {
   opened.push(d);
 }
 
-// found lists where a row's own text has what is looked for.
+// found lists where a row's text has what is looked for. A long name is several texts, between which it may break.
 function found(row, want, ranges) {
-  const walk = document.createTreeWalker(row, NodeFilter.SHOW_TEXT);
-  let n = 0;
+  const walk = document.createTreeWalker(row, NodeFilter.SHOW_TEXT), texts = [];
+  let all = "";
   for (let t = walk.nextNode(); t; t = walk.nextNode()) {
     const text = t.data.toLowerCase();
-    for (let i = text.indexOf(want); i >= 0 && ranges.length < most.marked; i = text.indexOf(want, i + want.length)) {
-      n++;
-      if (text.length !== t.data.length) continue;
-      const r = new Range();
-      r.setStart(t, i);
-      r.setEnd(t, i + want.length);
-      ranges.push(r);
-    }
+    texts.push([all.length, t, text.length === t.data.length]);
+    all += text;
   }
-  return n;
+  let k = 0;
+  const inside = (at) => {
+    while (k + 1 < texts.length && texts[k + 1][0] < at) k++;
+    return texts[k];
+  };
+  for (let i = all.indexOf(want); i >= 0 && ranges.length < most.marked; i = all.indexOf(want, i + want.length)) {
+    const [from, first, plain] = inside(i + 1), [to, last, alike] = inside(i + want.length);
+    if (!plain || !alike) continue;
+    const r = new Range();
+    r.setStart(first, i - from);
+    r.setEnd(last, i + want.length - to);
+    ranges.push(r);
+  }
 }
 
 function openRow(row) {
