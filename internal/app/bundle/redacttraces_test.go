@@ -12,6 +12,7 @@ import (
 
 	"tcdbg/explain"
 	"tcdbg/explain/fold"
+	"tcdbg/explain/render"
 	"tcdbg/internal/test/traces"
 )
 
@@ -148,6 +149,10 @@ func counts(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	r := f.Snapshot()
+	var md bytes.Buffer
+	if err := render.WriteMarkdown(&md, r, render.Origin{}); err != nil || md.Len() >= 65_000 {
+		t.Errorf("%s: %d bytes of Markdown, %v", path, md.Len(), err)
+	}
 	n := r.Totals
 	n.Records, n.UnexplainedRecords, n.Kernels = 0, 0, 0
 	var b strings.Builder
