@@ -19,7 +19,8 @@ func TestSourceOfAPart(t *testing.T) {
 			case *lineRow:
 				lines[r.n] = r.code
 			case *headRow:
-				if n, _, ok := strings.Cut(strings.TrimPrefix(r.text, "      ⋮ "), " "); ok && strings.Contains(r.text, "not in this bundle") {
+				n, rest, _ := strings.Cut(strings.TrimPrefix(r.text, "      ⋮ "), " ")
+				if strings.HasSuffix(rest, "not in this bundle") {
 					left, err := strconv.Atoi(n)
 					if err != nil {
 						t.Error(err)

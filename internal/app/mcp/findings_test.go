@@ -15,7 +15,8 @@ func TestLinesOfAPart(t *testing.T) {
 	}
 	trace := &Trace{Source: func(string) ([]string, error) { return lines, nil }}
 	got := linesAround(trace, logs.Pos{File: "m.py", Line: 4, Code: "return x.item()"}, 8)
-	want := "        (2 lines are not in this bundle)\n      3  def f(x):\n>     4      return x.item()\n        (2 lines are not in this bundle)\n"
+	const others = "        (2 lines are not in this bundle)\n"
+	want := others + "      3  def f(x):\n>     4      return x.item()\n" + others
 	if got != want {
 		t.Errorf("%s", got)
 	}
