@@ -109,8 +109,9 @@ type Report struct {
 	// Exports says that torch.export ran. How its exports ended is not recorded.
 	Exports bool
 
-	Textual bool    // of a text log, whose settings decide what it tells
-	Source  *Source // the files of the program
+	Textual  bool    // of a text log, whose settings decide what it tells
+	Redacted bool    // what is or may be code was taken out of the trace: it tells of no kernels
+	Source   *Source // the files of the program
 
 	Profiles []*Profile // steady steps that a profiler recorded, one a process
 	Traces   []ChromeTrace
@@ -659,3 +660,8 @@ func (r *Report) OfGo() bool { return strings.HasPrefix(r.Engine, "tcdbg") }
 // Unlogged says of a count that it is none because nothing of its kind was logged. Of a text
 // log nobody knows which logs were on: what it has none of may have been there all the same.
 func (r *Report) Unlogged(n int) bool { return n == 0 && r.Textual }
+
+// Untold says the same of any count by what it counts: a redacted trace does not tell of kernels.
+func (r *Report) Untold(n int, what string) bool {
+	return r.Unlogged(n) || n == 0 && r.Redacted && what == "kernel"
+}

@@ -14,8 +14,8 @@ type Source struct {
 	most  int64
 	mu    sync.Mutex
 	files map[string][]string
-	size  int64               // of files, in bytes
-	asked map[string][]Extent // see Asked
+	size  int64                      // of files, in bytes
+	asked map[string]map[Extent]bool // see Asked
 }
 
 // Extent is some lines of a file, of which the first is 1; both ends are in it.

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -42,18 +43,19 @@ func (s *Source) Asked(file string) []Extent {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.asked[file])
+	return slices.Collect(maps.Keys(s.asked[file]))
 }
 
 func (s *Source) ask(file string, e Extent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.asked == nil {
-		s.asked = map[string][]Extent{}
+		s.asked = map[string]map[Extent]bool{}
 	}
-	if !slices.Contains(s.asked[file], e) {
-		s.asked[file] = append(s.asked[file], e)
+	if s.asked[file] == nil {
+		s.asked[file] = map[Extent]bool{}
 	}
+	s.asked[file][e] = true
 }
 
 // Has says whether a line of the file that a place is in is one that is looked for.

@@ -61,9 +61,12 @@ func newKernels() screen {
 }
 
 func (*kernelsScreen) empty(sc *scene) []string {
+	if sc.report.Redacted {
+		return []string{"This trace was redacted: of the kernels that were generated it tells nothing."}
+	}
 	if sc.report.Totals.Graphs > 0 {
 		return []string{
-			"No kernel was generated.",
+			"No kernels are recorded.",
 			"Graphs were captured, but no backend that generates code compiled them (eager and aot_eager do not; inductor does), or " +
 				"the trace lacks its output code.",
 		}

@@ -278,7 +278,7 @@ func (sc *scene) totals(short bool) string {
 		{t.Recompiles, "recompile", theme.GlyphRecompile},
 		{t.Kernels, "kernel", "k"},
 	} {
-		unlogged := c.what != "frame" && sc.report.Unlogged(c.n)
+		unlogged := c.what != "frame" && sc.report.Untold(c.n, c.what)
 		switch {
 		case short && unlogged:
 			out = append(out, "?"+c.short)

@@ -162,8 +162,10 @@ var inputs = []Row{
 		Pattern: "a value changes that the line of a graph break sets (start = time.time())",
 		When:    func(f *Finding) bool { return f.SetBy != "" && !beginning(f) },
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s is set by the call that breaks the graph at %s: what removes that break removes this", f.named("what changed"), f.SetBy) +
-				unlessPassedIn(f)
+			return fmt.Sprintf(
+				"%s is set by the call that breaks the graph at %s: what removes that break removes this",
+				f.named("what changed"), f.SetBy,
+			) + unlessPassedIn(f)
 		},
 	},
 	{

@@ -78,6 +78,7 @@ type Fold struct {
 	strings         map[string]string
 	backward        float64 // seconds of backward compiles that ran on their own
 	textual         bool    // records of converted text were seen
+	redacted        bool    // records stand in the place of others
 	traced          map[int]bool
 	source          *explain.Source
 	snap            *explain.Report

@@ -13,6 +13,7 @@ func tcdbgRedacted(f *Fold, r *logs.Record) {
 	if !f.versioned(r, &v) {
 		return
 	}
+	f.redacted = true
 	switch v.Of {
 	case logs.PartialTraceRecord:
 		tracedUntil(f, r, v.Last, placeOf(&v))

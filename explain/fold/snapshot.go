@@ -52,6 +52,7 @@ func copyReport(f *Fold) *explain.Report {
 		r.Engine = likelyEngine(f)
 	}
 	r.Source = f.source
+	r.Redacted = f.redacted
 	r.Textual = f.textual && f.byKind["chromium_event"] == 0
 	c := &copier{
 		map[*explain.Frame]*explain.Frame{},

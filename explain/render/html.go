@@ -123,7 +123,7 @@ func (h *htmlWriter) totals(r *explain.Report) {
 		if c.n != 1 {
 			name += "s"
 		}
-		if r.Unlogged(c.n) {
+		if r.Untold(c.n, c.name) {
 			value = "none logged:"
 		}
 		h.total(value, name)

@@ -21,6 +21,7 @@ type jsonReport struct {
 	Version    int              `json:"version"`
 	Title      string           `json:"title"`
 	Engine     string           `json:"engine"`
+	Redacted   bool             `json:"redacted,omitempty"`
 	Start      *time.Time       `json:"start,omitempty"`
 	PeakMemory int64            `json:"peak_memory,omitempty"`
 	Totals     explain.Totals   `json:"totals"`
@@ -335,7 +336,8 @@ func WriteJSON(w io.Writer, r *explain.Report) error {
 
 func toJSON(r *explain.Report) *jsonReport {
 	j := &jsonReport{
-		Version: jsonVersion, Title: r.Title, Engine: r.Engine, PeakMemory: r.State.Peak, Totals: r.Totals, ByKind: r.ByKind,
+		Version: jsonVersion, Title: r.Title, Engine: r.Engine, Redacted: r.Redacted, PeakMemory: r.State.Peak,
+		Totals: r.Totals, ByKind: r.ByKind,
 		Damage: jsonDamage{
 			r.Stats.BadJSON, r.Stats.MD5Mismatch, r.Stats.Stray, r.Stats.Oversized, r.UnlistedGuards, r.LeftOut,
 			r.PhasesLeftOut, r.DeepPhases, r.InstantsLeftOut,

@@ -136,7 +136,7 @@ func opsWords(r *explain.Report) string {
 
 // logged is a count with what belongs to it.
 func logged(r *explain.Report, n int, what, more string) string {
-	if r.Unlogged(n) {
+	if r.Untold(n, what) {
 		return explain.NotLogged(what)
 	}
 	return explain.Count(n, what) + more

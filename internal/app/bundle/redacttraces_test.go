@@ -141,7 +141,7 @@ func TestRedactRefuses(t *testing.T) {
 }
 
 // counts are what a report counts, by its frames and in all; kernels are read from code.
-func counts(t *testing.T, path string) string {
+func counts(t *testing.T, path string) (string, *explain.Report) {
 	t.Helper()
 	st := traces.Open(t, path)
 	f := fold.New(st)
@@ -171,7 +171,7 @@ func counts(t *testing.T, path string) string {
 	for _, fl := range r.Failures {
 		fmt.Fprintf(&b, "%s %s %s:%d\n", idOf(fl.ID), fl.Code, fl.Pos.File, fl.Pos.Line)
 	}
-	return b.String()
+	return b.String(), r
 }
 
 func idOf(id explain.ID) string {
@@ -212,8 +212,13 @@ func TestRedactedTracesCountTheSame(t *testing.T) {
 			continue
 		}
 		tested++
-		if was, now := counts(t, whole), counts(t, redacted); now != was {
+		was, of := counts(t, whole)
+		now, told := counts(t, redacted)
+		if now != was {
 			t.Errorf("%s: %s", path, firstDifference(was, now))
+		}
+		if of.Totals.Kernels > 0 && !told.Untold(told.Totals.Kernels, "kernel") {
+			t.Errorf("%s: %d kernels, and redacted %d", path, of.Totals.Kernels, told.Totals.Kernels)
 		}
 	}
 	if tested < 150 {
