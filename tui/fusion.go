@@ -564,7 +564,7 @@ func (scr *fusionScreen) sharedBuffers(d *doc, r *stepRow) {
 	switch {
 	case !known && r.v.Fusion.Start == nil:
 		d.blank()
-		d.wrap(theme.Faint, 2, "What the two read and write is not in the logs: TORCH_LOGS=ir_pre_fusion writes it.")
+		d.wrap(theme.Faint, 2, "What the two read and write is not in the logs: TORCH_LOGS=ir_pre_fusion writes it, and tcdbg exec does.")
 		return
 	case len(shared) == 0:
 		return

@@ -15,6 +15,10 @@ import (
 // fusionLine folds one message of the fusion log.
 func fusionLine(f *Fold, r *logs.Record, text string) bool {
 	line := strings.TrimSpace(explain.FirstLine(text))
+	if line == nodesBefore {
+		fusionLoops(f, r, true, text)
+		return true
+	}
 	id := f.id(r)
 	id.Attempt = 0
 	if strings.HasPrefix(line, "===== attempting fusion (1/") && f.fusing[id] != nil && f.fusing[id].Round > 0 {
@@ -58,6 +62,7 @@ func fusionLine(f *Fold, r *logs.Record, text string) bool {
 }
 
 const (
+	nodesBefore    = "tcdbg: nodes before fusion" // internal/pyhook has it written
 	memoryRejected = "memory-timeline fusion rejected "
 	schedulerNode  = "SchedulerNode(name='op"
 	maxGap         = 1 << 10 // between two numbers

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tcdbg/explain"
+	"tcdbg/explain/fusion"
 )
 
 // fusionLog is a log of the scheduler with the given messages.
@@ -69,5 +70,34 @@ func TestRefusalsStandInTheirRound(t *testing.T) {
 	want := "1 op1 op2 no shared data|1 op3 op4 will create cycle|1 op5 op6 |2 op3 op4 no shared data"
 	if s := strings.Join(got, "|"); s != want {
 		t.Errorf("%s, want %s", s, want)
+	}
+}
+
+// TestNodesAmongDecisions: what tcdbg exec has written of the nodes comes before the decisions on them; those of
+// the backward graph, under the same compile, begin anew.
+func TestNodesAmongDecisions(t *testing.T) {
+	var lines []string
+	for _, size := range []string{"64", "32"} {
+		node := func(n string, reads string) string {
+			return " op" + n + ": SchedulerNode(ComputedBuffer); op" + n + ".writes = [MemoryDep('buf" + n + "', c0, {c0: " + size + "})]; op" + n +
+				".met_dependencies = [MemoryDep('" + reads + "', c0, {c0: " + size + "})]; buf" + n + ": ComputedBuffer; buf" + n + ".layout = FixedLayout('cpu', torch.float32, " +
+				"size=[" + size + "])"
+		}
+		lines = append(lines, nodesBefore, node("0", "x"), node("1", "buf0"), "===== attempting fusion (1/10): 2 nodes =====",
+			"cannot fuse op0 with op1: no shared data", "===== fusion complete (1 iterations) =====")
+	}
+	var b strings.Builder
+	for _, l := range lines {
+		fmt.Fprintf(&b, "V1121 01:35:48.480000 8044 torch/_inductor/scheduler.py:8000] [0/0] [__fusion] %s\n", l)
+	}
+	r := foldText(t, b.String())
+	if len(r.Fusions) != 2 {
+		t.Fatalf("%d fusions", len(r.Fusions))
+	}
+	for i, want := range []int64{256, 128} {
+		v := fusion.Of(r.Fusions[i])
+		if len(v.Bytes) != 1 || v.Bytes[0] != want {
+			t.Errorf("graph %d: %d bytes, want %d", i, v.Bytes, want)
+		}
 	}
 }

@@ -81,6 +81,28 @@ func TestNodesOfASchedule(t *testing.T) {
 	}
 }
 
+// A node in one line, as the hooks of tcdbg exec write it, says what one in many lines does.
+func TestNodesInOneLine(t *testing.T) {
+	p := Parse(`tcdbg: nodes before fusion
+ op0: SchedulerNode(ComputedBuffer); op0.writes = [MemoryDep('buf0', c0, {c0: 2048})]; op0.met_dependencies = [` +
+		`MemoryDep('x', 64*c0 + c1, {c0: 32, c1: 64}), StarDep(name='w', mode=None)]; buf0: ComputedBuffer; buf0.layout = ` +
+		`FixedLayout('cpu', torch.float32, size=[2048], stride=[1]); buf0.users = [NodeUser(node=SchedulerNode(name='op1')), ` +
+		`NodeUser(node=OUTPUT), NodeUser(node=SchedulerNode(name='op9'), is_weak=True)]; op0.sizes = ([2048], []); ` +
+		`w_layout = FixedLayout('cpu', torch.float16, size=[8])
+ op1: ExternKernelSchedulerNode(ExternKernelOut); op1.writes = []; op1.met_dependencies = [StarDep(name='buf0', mode=None)]
+`)
+	if p == nil || len(p.Nodes) != 2 {
+		t.Fatalf("%+v", p)
+	}
+	n, b := p.Nodes["op0"], p.Buffers["buf0"]
+	if n.Ranges != "([2048], [])" || len(n.Accesses) != 3 || p.Bytes(&n.Accesses[0]) != 8192 || p.Bytes(&n.Accesses[2]) != 16 {
+		t.Errorf("%+v", n)
+	}
+	if !b.Output || !b.Known || strings.Join(b.Users, " ") != "op1" || p.Writer("buf0") != "op0" || len(p.Nodes["op1"].Accesses) != 1 {
+		t.Errorf("%+v, %+v", b, p.Nodes["op1"])
+	}
+}
+
 // A node writes what its lists of writes name, whatever the order of the lists; many lists are no more work than one long one.
 func TestWriters(t *testing.T) {
 	p := Parse("op0: X(Y)\nop0.met_dependencies = [StarDep(name='in')]\nop0.writes = [StarDep(name='out')]\n")

@@ -8,7 +8,9 @@ import (
 
 // This file cuts the text of the log. A node begins with "op1: SchedulerNode(ComputedBuffer)" and
 // has lines "op1.writes = [...]", whose lists may go on over several lines; its buffers are indented
-// below "op1.outputs", and those that it reads are told as "buf0_layout = FixedLayout(...)".
+// below "op1.outputs", and those that it reads are told as "buf0_layout = FixedLayout(...)". What
+// tcdbg exec has a PyTorch program write (internal/pyhook) is the same, a line for each node, with
+// "; " between what were lines.
 
 type parser struct {
 	program Program
@@ -40,6 +42,10 @@ func (p *parser) line(line string) {
 	body := strings.TrimLeft(line, " ")
 	name, rest, ok := strings.Cut(body, ": ")
 	switch {
+	case ok && opName(name) && strings.Contains(rest, "); "): // tcdbg exec has a node in one line
+		for part := range strings.SplitSeq(body, "; ") {
+			p.line(part)
+		}
 	case ok && opName(name) && strings.Contains(rest, "("):
 		p.begin(name)
 	case ok && identifier(name) && identifier(rest): // buf0: ComputedBuffer
