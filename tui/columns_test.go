@@ -32,7 +32,9 @@ func columnFeeds(t *testing.T) map[keys.Screen]Feed {
 		keys.Ledger: &triedFeed{fakeFeed: richFeed(), ledger: richLedger()}, keys.Profile: profiledFeed(t, "cpu-2.15"),
 		-1: untimed, // of Kernels: without times there are others
 	}
-	for _, s := range []keys.Screen{keys.Overview, keys.Breaks, keys.Recompiles, keys.Guards, keys.Kernels, keys.Logs} {
+	for _, s := range []keys.Screen{
+		keys.Overview, keys.Source, keys.Timeline, keys.Breaks, keys.Recompiles, keys.Guards, keys.Kernels, keys.Logs,
+	} {
 		out[s] = rich
 	}
 	return out
@@ -95,6 +97,42 @@ func TestColumnsAreHidden(t *testing.T) {
 		if got := listText(d); got != whole {
 			t.Errorf("%s: with all columns again the list is\n%s\nnot\n%s", title(s).Name, got, whole)
 		}
+	}
+}
+
+// The columns of the table of a graph's nodes are hidden, too; the name gets what they leave, and a drawing stays as it is.
+func TestColumnsOfNodesAreHidden(t *testing.T) {
+	d := newDriver(t, traceFeed(t, "testdata/bar.log"), Options{}, 160, 40)
+	d.script(`
+		keys 6
+		expect NAME
+		expect TARGET
+		expect SHAPE
+		expect FROM
+		keys C space esc
+		expect 1 column hidden
+		refute TARGET
+		keys C j space esc
+		refute SHAPE
+		expect FROM
+		keys C j j space esc
+		refute FROM
+		expect 3 columns hidden
+		keys C a esc
+		expect TARGET
+		refute hidden
+	`)
+	drawn := func() string {
+		d.script("keys v")
+		defer d.script("keys v v v v")
+		return d.plain()
+	}
+	whole := drawn()
+	d.script("keys C space esc")
+	if got := drawn(); strings.ReplaceAll(got, "1 column hidden", "") == got {
+		t.Errorf("nothing is hidden:\n%s", got)
+	} else if strings.Count(got, "\n") != strings.Count(whole, "\n") || !strings.Contains(got, "●") {
+		t.Errorf("a drawing without targets:\n%s", got)
 	}
 }
 

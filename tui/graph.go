@@ -7,6 +7,7 @@ import (
 
 	"tcdbg/explain"
 	"tcdbg/explain/modules"
+	"tcdbg/tui/columns"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/nodes"
 	"tcdbg/tui/prompt"
@@ -58,7 +59,7 @@ func newGraph() screen {
 	return &graphScreen{
 		pane: pane{
 			title:     keys.Title{Name: "Graph", Short: "Gph", Key: "6", Asks: "What was captured?"},
-			leadLines: 2, detailed: true, share: 0.34,
+			leadLines: 2, detailed: true, share: 0.34, columns: columns.Of(nodes.TableColumns...),
 			modes: []string{"table", "drawing", "operators", "code", "stages"},
 			keys: []keys.Binding{
 				keys.Bind(around, "around the node, upstream, downstream, all", group, 0, "a"),
@@ -410,7 +411,7 @@ func (scr *graphScreen) drawNodes(d *doc, g *explain.Graph, read *nodes.Graph) {
 	draw := &nodes.Drawer{
 		Graph: read, Lines: scr.lines, Width: d.width, Heat: scr.look.Heat, Place: d.sc.placeIn,
 		Chosen: func(n *explain.GraphNode) bool { return chosen(d.sc, g, n) },
-		Hits:   scr.hits(read),
+		Hits:   scr.hits(read), On: scr.columns.On,
 	}
 	if scr.mode == asDrawing {
 		draw.Rails()

@@ -1,9 +1,11 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"tcdbg/explain/remedy"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/theme"
 )
@@ -112,6 +114,96 @@ func TestRanksAreSorted(t *testing.T) {
 	}
 	if r, ok := p.at(1).(*rankRow); !ok || r.ranks[0].Rank != 3 {
 		t.Errorf("the slowest row is %v", p.at(1))
+	}
+}
+
+// Graphs that were compared, what took time, and trials are sorted where they stand: headings, the capture and the
+// baseline keep their places, and the cursor its row.
+func TestRowsBetweenHeadsAreSorted(t *testing.T) {
+	for _, c := range []struct {
+		feed   Feed
+		key    string
+		orders []string
+	}{
+		{numericsFeed(), "#", []string{"largest difference first", "most calls compared first", "by name", "differing first"}},
+		{profiledFeed(t, "cpu-2.15"), "%", []string{"most calls first", "by kind", "by name", "by line", "most time first"}},
+		{&triedFeed{fakeFeed: richFeed(), ledger: richLedger()}, "$", []string{
+			"fewest breaks first", "shortest call first", "shortest compile first", "least memory first", "proven first",
+		}},
+	} {
+		if f, ok := c.feed.(*triedFeed); ok {
+			for i, tr := range f.ledger.Ranked() { // the last one has fewest
+				fewer := 9 - i
+				tr.Measured = &remedy.Measured{Breaks: &fewer}
+			}
+		}
+		d := newDriver(t, c.feed, Options{}, 160, 50)
+		d.script("keys " + c.key + " j")
+		p := d.m.current()
+		rows := func() (out []string) {
+			for i := range p.Len() {
+				out = append(out, p.at(i).key())
+			}
+			return out
+		}
+		row, first, before := p.selected().key(), rows(), strings.Join(rows(), "\n")
+		changed := false
+		for _, name := range c.orders {
+			d.script("keys o\nexpect order: " + name)
+			now := rows()
+			if got := p.selected().key(); got != row {
+				t.Errorf("%s: the cursor went from %q to %q", name, row, got)
+			}
+			changed = changed || strings.Join(now, "\n") != before
+			sorted := slices.Sorted(slices.Values(now))
+			if !slices.Equal(sorted, slices.Sorted(slices.Values(first))) {
+				t.Errorf("%s: other rows: %q", name, now)
+			}
+			for i, k := range first {
+				if (k == "" || k == "capture" || k == "try baseline") && now[i] != k {
+					t.Errorf("%s: row %d is %q, not %q", name, i, now[i], k)
+				}
+			}
+		}
+		if got := strings.Join(rows(), "\n"); got != before || !changed {
+			t.Errorf("%s: sorted in every way the rows are\n%s\nthey were\n%s", c.key, got, before)
+		}
+	}
+}
+
+// The order of costs and trials is what it says.
+func TestOrdersOfFiguresHold(t *testing.T) {
+	d := newDriver(t, profiledFeed(t, "cpu-2.15"), Options{}, 160, 50)
+	d.script("keys % o")
+	p, most := d.m.current(), int64(1)<<62
+	for i := range p.Len() {
+		if r, ok := p.at(i).(*costRow); ok {
+			if r.c.Calls > most {
+				t.Errorf("%s was called %d times, the one above it %d", r.c.Text(), r.c.Calls, most)
+			}
+			most = r.c.Calls
+		}
+	}
+	d = newDriver(t, &triedFeed{fakeFeed: richFeed(), ledger: richLedger()}, Options{}, 160, 50)
+	d.script("keys $ o")
+	p = d.m.current()
+	least, trials := -1, 0
+	for i := range p.Len() {
+		r, ok := p.at(i).(*trialRow)
+		if !ok || len(r.t.Remedies) == 0 {
+			continue
+		}
+		trials++
+		if r.t.Measured == nil || r.t.Measured.Breaks == nil {
+			least = 1 << 30
+		} else if n := *r.t.Measured.Breaks; n < least {
+			t.Errorf("%s has %d breaks, the one above it %d", r.t.ID(), n, least)
+		} else {
+			least = n
+		}
+	}
+	if trials < 2 {
+		t.Errorf("%d trials", trials)
 	}
 }
 

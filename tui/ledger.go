@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -62,7 +63,7 @@ func newLedger() screen {
 		title: keys.Title{
 			Name: "Ledger", Short: "Ldg", Key: "$", Asks: "Which remedies hold what they promise?",
 		},
-		leadLines: 2, detailed: true, share: 0.62, columns: trialColumnsOf(),
+		leadLines: 2, detailed: true, share: 0.62, columns: trialColumnsOf(), orders: trialOrders(),
 		keys: []keys.Binding{
 			keys.Bind(tryRow, "try it", group, 1, "t"),
 			keys.Bind(applyRow, "apply what is proven (asks)", group, 1, "a"),
@@ -264,6 +265,46 @@ func (r *trialRow) draw(_ *scene, w int) theme.Line {
 		style = theme.Green | theme.Bold
 	}
 	return trialLine(r.shown, style, r.t.Mark(), r.t.ID(), r.t.Cells(), w)
+}
+
+// trialOrders sort trials by what was measured; the baseline stays above them.
+func trialOrders() []order {
+	by := func(name string, worth func(m *remedy.Measured) (float64, bool)) order {
+		of := func(r *trialRow) (float64, bool) {
+			if r.t.Measured == nil {
+				return 0, false
+			}
+			return worth(r.t.Measured)
+		}
+		return order{
+			name: name, lacks: "nothing was measured",
+			arrange: betweenHeads(func(a, b *trialRow) int {
+				x, one := of(a)
+				y, other := of(b)
+				baseline := cmp.Compare(bit(len(a.t.Remedies) > 0), bit(len(b.t.Remedies) > 0))
+				return cmp.Or(baseline, cmp.Compare(bit(!one), bit(!other)), cmp.Compare(x, y))
+			}),
+			has: ofRows(func(r *trialRow) bool {
+				_, ok := of(r)
+				return ok && len(r.t.Remedies) > 0
+			}),
+		}
+	}
+	return []order{
+		{name: "proven first"},
+		by("fewest breaks first", func(m *remedy.Measured) (float64, bool) { return figure(m.Breaks) }),
+		by("shortest call first", func(m *remedy.Measured) (float64, bool) { return figure(m.CallMS) }),
+		by("shortest compile first", func(m *remedy.Measured) (float64, bool) { return figure(m.CompileSeconds) }),
+		by("least memory first", func(m *remedy.Measured) (float64, bool) { return figure(m.PeakRSS) }),
+	}
+}
+
+// figure is a number that may not have been measured.
+func figure[T int | int64 | float64](n *T) (float64, bool) {
+	if n == nil {
+		return 0, false
+	}
+	return float64(*n), true
 }
 
 // tryKey is the key of a remedy's row, tried or not: the cursor stays on it when it becomes a trial.

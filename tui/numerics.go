@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -28,6 +29,18 @@ func newNumerics() screen {
 		},
 		leadLines: 2, detailed: true, share: 0.6,
 		columns: columns.Of("calls", "how many calls were compared", "worst", "the largest difference, in what its dtype allows"),
+		orders: []order{
+			{name: "differing first"},
+			{
+				name: "largest difference first", lacks: "no value was compared",
+				arrange: betweenHeads(func(a, b *numericsRow) int { return cmp.Compare(b.worst(), a.worst()) }),
+				has:     ofRows(func(r *numericsRow) bool { return r.worst() >= 0 }),
+			},
+			{name: "most calls compared first", arrange: betweenHeads(func(a, b *numericsRow) int {
+				return cmp.Compare(b.g.Compared, a.g.Compared)
+			})},
+			{name: "by name", arrange: betweenHeads(func(a, b *numericsRow) int { return strings.Compare(a.g.Name(), b.g.Name()) })},
+		},
 	}}
 }
 
@@ -122,6 +135,14 @@ func (scr *numericsScreen) rows(in *input) []row {
 type numericsRow struct {
 	g     *numerics.Graph
 	shown *columns.Set
+}
+
+// worst is the largest difference, -1 where nothing was compared.
+func (r *numericsRow) worst() float64 {
+	if v := r.g.Worst(); v != nil {
+		return v.Worst
+	}
+	return -1
 }
 
 func (r *numericsRow) key() string {

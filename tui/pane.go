@@ -125,9 +125,6 @@ func (p *pane) arrange(sc *scene) layout.Frame {
 	})
 }
 
-// maxMoved is how far a row is looked for after a report changed.
-const maxMoved = 4096
-
 // keep puts the cursor back on its row, wherever that row is now, and moves the
 // window with it. In a pane that nobody touched it goes to the first row.
 func (p *pane) keep() {
@@ -149,7 +146,7 @@ func (p *pane) keep() {
 		}
 		return
 	}
-	for d := range min(p.Len(), maxMoved) {
+	for d := range p.Len() { // the nearest of this key
 		for _, i := range [2]int{at + d, at - d} {
 			if r := p.at(i); r != nil && r.key() == p.cursor {
 				p.list.Shift(i - at)
@@ -170,7 +167,7 @@ func (p *pane) goTo(key string) (there bool) {
 		}
 		return false
 	}
-	for i := range min(p.Len(), maxMoved) {
+	for i := range p.Len() {
 		if p.at(i).key() == key {
 			p.wanted = ""
 			p.set(i)

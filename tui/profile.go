@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -27,6 +28,21 @@ func newProfile() screen {
 			"a step", "its time in a steady step", "share", "its part of the step", "calls", "calls in a step", "kind", "what it is",
 			"place", "the line",
 		),
+		orders: []order{
+			{name: "most time first"},
+			{
+				name: "most calls first", lacks: "calls were not counted",
+				arrange: betweenHeads(func(a, b *costRow) int { return cmp.Compare(b.c.Calls, a.c.Calls) }),
+				has:     ofRows(func(r *costRow) bool { return r.c.Calls > 0 }),
+			},
+			{name: "by kind", arrange: betweenHeads(func(a, b *costRow) int { return cmp.Compare(a.c.Kind, b.c.Kind) })},
+			{name: "by name", arrange: betweenHeads(func(a, b *costRow) int { return strings.Compare(a.c.Text(), b.c.Text()) })},
+			{
+				name: "by line", lacks: "no place is known",
+				arrange: betweenHeads(func(a, b *costRow) int { return comparePos(a.c.Pos, b.c.Pos) }),
+				has:     ofRows(func(r *costRow) bool { return r.c.Pos.File != "" }),
+			},
+		},
 	}}
 }
 

@@ -280,18 +280,20 @@ func TestScripts(t *testing.T) {
 
 // Rows that appear while the program runs do not move the selection.
 func TestLiveRowsKeepSelection(t *testing.T) {
-	f := richFeed()
-	d := newDriver(t, f, Options{}, 120, 30)
-	d.script("keys 8 j\nexpect ▸ █ [1/0]    fused_add_layer_norm_1")
-	next := *f.report
-	var fresh []*explain.Kernel
-	for i := range 500 {
-		fresh = append(fresh, &explain.Kernel{ID: cid(0, 0), Name: fmt.Sprintf("fused_new_%d", i), Lang: "c", Bytes: -1, Nanos: -1})
+	for _, n := range []int{500, 20_000} {
+		f := richFeed()
+		d := newDriver(t, f, Options{}, 120, 30)
+		d.script("keys 8 j\nexpect ▸ █ [1/0]    fused_add_layer_norm_1")
+		next := *f.report
+		var fresh []*explain.Kernel
+		for i := range n {
+			fresh = append(fresh, &explain.Kernel{ID: cid(0, 0), Name: fmt.Sprintf("fused_new_%d", i), Lang: "c", Bytes: -1, Nanos: -1})
+		}
+		next.Kernels = append(fresh, next.Kernels...)
+		f.report = &next
+		d.script("poll\nexpect ▸ █ [1/0]    fused_add_layer_norm_1")
+		checkFrame(t, d.frame(), 120, 30)
 	}
-	next.Kernels = append(fresh, next.Kernels...)
-	f.report = &next
-	d.script("poll\nexpect ▸ █ [1/0]    fused_add_layer_norm_1")
-	checkFrame(t, d.frame(), 120, 30)
 }
 
 // A view that is held does not change, and follows again.

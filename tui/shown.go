@@ -48,6 +48,34 @@ type worth struct {
 // sorted says that rows are not as they were made.
 func (o order) sorted() bool { return o.compare != nil || o.arrange != nil || o.worth != nil }
 
+// betweenHeads sorts the rows of one kind where they stand beside each other: headings and rows of other
+// kinds stay where they are.
+func betweenHeads[T row](compare func(a, b T) int) func(rows rowsOf, shown []int32) {
+	return func(rows rowsOf, shown []int32) {
+		for from := 0; from < len(shown); {
+			to := from
+			for to < len(shown) {
+				if _, ok := rows.At(int(shown[to])).(T); !ok {
+					break
+				}
+				to++
+			}
+			slices.SortStableFunc(shown[from:to], func(i, j int32) int {
+				return compare(rows.At(int(i)).(T), rows.At(int(j)).(T))
+			})
+			from = to + 1
+		}
+	}
+}
+
+// ofRows says whether a row is of one kind and has something.
+func ofRows[T row](has func(r T) bool) func(r row) bool {
+	return func(r row) bool {
+		x, ok := r.(T)
+		return ok && has(x)
+	}
+}
+
 // comparePos compares places by file and line; those that are not known come last.
 func comparePos(a, b logs.Pos) int {
 	return cmp.Or(cmp.Compare(bit(a.File == ""), bit(b.File == "")), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))

@@ -9,6 +9,7 @@ import (
 
 	"tcdbg/explain"
 	"tcdbg/logs"
+	"tcdbg/tui/columns"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/syntax"
 	"tcdbg/tui/theme"
@@ -26,6 +27,9 @@ func newSource() screen {
 	return &sourceScreen{pane: pane{
 		title:     keys.Title{Name: "Source", Short: "Src", Key: "2", Asks: "What happens to each of my lines?"},
 		leadLines: 2, detailed: true, share: 0.62, keys: walkKeys(),
+		columns: columns.Of(
+			"number", "the line's number", "marks", "its operators, breaks and guards", "outcome", "what became of it",
+		),
 	}}
 }
 
@@ -66,7 +70,7 @@ const aroundLibrary = 2
 
 // rows lists the user's files whole, from the first compiled function to
 // the last marked line, and of library files what surrounds marked lines.
-func (*sourceScreen) rows(in *input) []row {
+func (scr *sourceScreen) rows(in *input) []row {
 	x := in.parsed.index(in.report)
 	files := append([]string(nil), x.files...)
 	sort.SliceStable(files, func(i, j int) bool { return !library(files[i]) && library(files[j]) })
@@ -83,7 +87,7 @@ func (*sourceScreen) rows(in *input) []row {
 			rows = append(rows, &headRow{})
 		}
 		rows = append(rows, &fileRow{name: f})
-		rows = append(rows, fileLines(in, x, f, byFile[f])...)
+		rows = append(rows, scr.fileLines(in, x, f, byFile[f])...)
 	}
 	return rows
 }
@@ -100,12 +104,12 @@ func onlyGuards(x *sourceIndex, file string, lines []int) bool {
 }
 
 // fileLines makes the rows of one file.
-func fileLines(in *input, x *sourceIndex, file string, marked []int) []row {
+func (scr *sourceScreen) fileLines(in *input, x *sourceIndex, file string, marked []int) []row {
 	sort.Ints(marked)
 	text := in.parsed.file(in.feed, file)
 	var rows []row
 	add := func(n int) {
-		r := &lineRow{file: file, n: n, facts: x.lines[line{file, n}]}
+		r := &lineRow{file: file, n: n, facts: x.lines[line{file, n}], shown: scr.columns}
 		switch {
 		case n <= len(text):
 			r.code = text[n-1]
@@ -187,6 +191,7 @@ type lineRow struct {
 	n     int
 	code  string
 	facts *lineFacts
+	shown *columns.Set
 }
 
 func (r *lineRow) key() string { return fmt.Sprintf("line %s:%d", r.file, r.n) }
@@ -216,13 +221,22 @@ func (r *lineRow) sel() Selection {
 }
 
 func (r *lineRow) draw(sc *scene, w int) theme.Line {
-	l := theme.Line{{Text: fmt.Sprintf("%5d", r.n), Style: theme.Faint}, r.stopMark(sc)}
-	l = append(l, r.marks()...)
+	var l theme.Line
+	if r.shown.On("number") {
+		l = append(l, theme.Span{Text: fmt.Sprintf("%5d", r.n), Style: theme.Faint})
+	}
+	l = append(l, r.stopMark(sc))
+	if r.shown.On("marks") {
+		l = append(l, r.marks()...)
+	}
 	code := sc.hl.Line(syntax.OfFile(r.file), r.code)
 	if library(r.file) {
 		code = theme.L(theme.Noise, r.code)
 	}
-	note := r.note(sc)
+	var note theme.Line
+	if r.shown.On("outcome") {
+		note = r.note(sc)
+	}
 	room := w - l.Width()
 	if nw := note.Width(); nw > 0 && room >= 44 {
 		side := min(nw, room*2/5)

@@ -9,6 +9,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"tcdbg/explain"
+	"tcdbg/tui/columns"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/layout"
 	"tcdbg/tui/theme"
@@ -60,6 +61,10 @@ func newTimeline() screen {
 	scr.pane = pane{
 		title:    keys.Title{Name: "Timeline", Short: "Time", Key: "9", Asks: "Where did the compile time go?"},
 		detailed: true, share: 0.62, leadOf: scr.leadHeight,
+		columns: columns.Of(
+			"compile", "the compile that a span is of", "total", "how long it was", "self", "that without the spans in it",
+			"count", "how often, in sums", "bar", "where it lies in the chart's window; in sums its part",
+		),
 		keys: []keys.Binding{
 			keys.Bind(zoomIn, "zoom in", group, 2, "+"),
 			keys.Bind(zoomOut, "zoom out; with all in view: Output", group, 0, "-"),
@@ -118,9 +123,9 @@ func (scr *timelineScreen) rows(in *input) []row {
 	if len(rows) == 0 {
 		rows = append(rows, &headRow{text: "SPANS"})
 	}
-	about.text, about.right = rows[0].(*headRow).text, rows[0].(*headRow).right
+	about.headRow = *rows[0].(*headRow)
 	rows[0] = about
-	rows = append(rows, &headRow{}, &headRow{text: "IN ORDER", right: "total      self"})
+	rows = append(rows, &headRow{}, &headRow{draws: about.inOrder})
 	about.base = len(rows)
 	events := make([]spanRow, len(ix.Events))
 	for i := range events {
@@ -160,7 +165,11 @@ func (h *timelineHead) sums() []row {
 		if len(rows) > 0 {
 			rows = append(rows, &headRow{})
 		}
-		rows = append(rows, &headRow{text: t.Title, right: "self time   total   count"})
+		title := t.Title
+		rows = append(rows, &headRow{draws: func(_ *scene, w int) theme.Line {
+			figures := sumFigures(h.scr.columns, "self time", "total", "count")
+			return theme.L(theme.Faint, theme.Fit(title, max(0, w-len(figures)))+figures)
+		}})
 		for i := range t.Sums {
 			rows = append(rows, &sumRow{&t.Sums[i], t.Sums[0].Self, h})
 		}

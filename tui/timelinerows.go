@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"strconv"
 
 	"tcdbg/explain"
 	"tcdbg/logs"
@@ -29,15 +30,25 @@ func (r *sumRow) sel() Selection {
 	return Selection{HasID: true, ID: c.ID, Pos: placeOnly(c.Frame.Pos)}
 }
 
+// sumFigures are the figures of a sum, or their headings.
+func sumFigures(c *columns.Set, self, total, count string) string {
+	return columns.Text(c.Fit(columns.Plenty, columns.Cell{Name: "self", Width: -9, Text: self},
+		columns.Cell{Name: "total", Width: -8, Text: total}, columns.Cell{Name: "count", Width: -6, Text: count}))
+}
+
 func (r *sumRow) draw(_ *scene, w int) theme.Line {
-	tail := columns.Padded(-9, nanosOr(r.Self), -8, nanosOr(r.Total), -6, r.Count)
+	tail := sumFigures(r.h.scr.columns, nanosOr(r.Self), nanosOr(r.Total), strconv.Itoa(r.Count))
 	name := min(40, max(16, w/3))
 	if r.Kind == timeline.Cause {
 		name = max(16, w*3/5)
 	}
 	l := theme.Line{theme.T(theme.Plain, theme.Fit(theme.Clean(r.Name), name)+" ")}
-	room := w - name - 2 - len(tail)
-	l = append(l, theme.Span{Text: theme.Fit(bar(float64(r.Self), float64(r.most), room), max(0, room)) + " ", Style: theme.Accent})
+	room := max(0, w-name-2-len(tail))
+	chart := ""
+	if r.h.scr.columns.On("bar") {
+		chart = bar(float64(r.Self), float64(r.most), room)
+	}
+	l = append(l, theme.Span{Text: theme.Fit(chart, room) + " ", Style: theme.Accent})
 	return append(l, theme.Span{Text: tail, Style: theme.Faint})
 }
 
@@ -84,31 +95,48 @@ func (r *spanRow) sel() Selection {
 
 func (r *spanRow) draw(sc *scene, w int) theme.Line {
 	e := r.event()
-	name := min(44, max(18, w*2/5))
 	label := theme.Spaces(2*min(r.h.ix.Level(r.i), 8)) + theme.Clean(e.Name)
-	var l theme.Line
-	if len(r.h.phases) > 0 {
-		id := ""
-		if p := r.phase(); p != nil {
-			id = idText(p.ID)
-		}
-		l = theme.Line{{Text: theme.Fit(id, max(minIDColumn, sc.facts.idWidth)) + " ", Style: theme.Faint}}
+	id, self := "", timeline.Duration(r.h.ix.Self(r.i))
+	if p := r.phase(); p != nil {
+		id = idText(p.ID)
 	}
-	self := timeline.Duration(r.h.ix.Self(r.i))
 	if e.Open {
 		self = ""
 	}
-	l = append(
-		l,
-		theme.Span{Text: theme.Fit(label, name) + " "},
-		theme.Span{Text: theme.FitRight(spanTook(e), 9) + " "},
-		theme.Span{Text: theme.FitRight(self, 9) + " ", Style: theme.Faint},
-	)
+	l := r.h.spanLine(sc, w, theme.Plain, id, label, spanTook(e), self)
 	room := w - l.Width()
-	if room < 8 {
+	if room < 8 || !r.h.scr.columns.On("bar") {
 		return l
 	}
 	return append(l, r.onAxis(sc, room)...)
+}
+
+// inOrder heads the spans.
+func (h *timelineHead) inOrder(sc *scene, w int) theme.Line {
+	return h.spanLine(sc, w, theme.Faint, "", "IN ORDER", "total", "self")
+}
+
+// spanLine is what is said of a span, in a list of w cells, up to where it lies.
+func (h *timelineHead) spanLine(sc *scene, w int, style theme.Style, id, label, total, self string) theme.Line {
+	c := h.scr.columns
+	figures := columns.Text(c.Fit(columns.Plenty, columns.Cell{Name: "total", Width: -9, Text: total}))
+	own := columns.Text(c.Fit(columns.Plenty, columns.Cell{Name: "self", Width: -9, Text: self}))
+	name := min(44, max(18, w*2/5))
+	var l theme.Line
+	switch {
+	case len(h.phases) == 0:
+	case !c.On("compile"):
+		name += max(minIDColumn, sc.facts.idWidth) + 1
+	default:
+		l = theme.Line{{Text: theme.Fit(id, max(minIDColumn, sc.facts.idWidth)) + " ", Style: theme.Faint}}
+	}
+	if !c.On("bar") {
+		name = max(name, w-l.Width()-len(figures)-len(own)-1)
+	}
+	return append(
+		l, theme.Span{Text: theme.Fit(label, name) + " ", Style: style}, theme.Span{Text: figures, Style: style},
+		theme.Span{Text: own, Style: theme.Faint},
+	)
 }
 
 // onAxis is where a span lies in the window, in w cells.

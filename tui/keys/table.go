@@ -140,8 +140,13 @@ func rows() []Binding {
 		Bind(Order, "sort: as compiled, most calls, time, compiles, by line", "Calls", 2, "o").on(Calls),
 		Bind(Order, "sort: as recorded, newest, oldest, largest, by kind", "Logs", 4, "o").on(Logs),
 		Bind(Order, "sort: largest group, slowest, by rank, by what parted them", "Ranks", 2, "o").on(Ranks),
+		Bind(Order, "sort: differing, largest difference, most calls, name", "Numerics", 4, "o").on(Numerics),
+		Bind(Order, "sort: most time, most calls, by kind, by name, by line", "Profile", 4, "o").on(Profile),
+		Bind(Order, "sort: proven first, breaks, call, compile, memory", "Trials of remedies", 4, "o").on(Ledger),
 		Bind(Columns, "hide and show columns", "Screens", 8, "C").
-			on(Overview, Breaks, Recompiles, Guards, Kernels, Logs, Ranks, Ledger, Calls, Numerics, Profile),
+			on(
+				Overview, Source, Breaks, Recompiles, Guards, Graph, Kernels, Timeline, Logs, Ranks, Ledger, Calls, Numerics, Profile,
+			),
 		Bind(Lower, "PyTorch's graph through our own Inductor, and back", "Graph, Fusion and Kernels", 3, "I").on(Graph, Fusion, Kernels),
 		Bind(PrevItem, "previous graph or kernel", "Graph and Kernels", 0, "[").on(Graph, Kernels),
 		Bind(NextItem, "next graph or kernel", "Graph and Kernels", 0, "]").on(Graph, Kernels),

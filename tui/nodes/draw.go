@@ -55,6 +55,8 @@ type Drawer struct {
 	Heat   Heat
 	Place  func(p logs.Pos, w int) string
 	Chosen func(n *explain.GraphNode) bool
+	// On says whether a column of the table is shown: target, shape, from; nil: all are.
+	On func(name string) bool
 	// Hits counts what a search finds in a closed module, 0 without one.
 	Hits func(l *modules.Level) int
 
@@ -62,6 +64,11 @@ type Drawer struct {
 	rails               []string // nil: a table
 	wide                int      // of the rails
 }
+
+// TableColumns are the columns of the table that can be hidden, with what each says.
+var TableColumns = []string{"target", "the operator", "shape", "dtype and sizes", "from", "the line that it comes from"}
+
+func (d *Drawer) on(name string) bool { return d.On == nil || d.rails != nil || d.On(name) }
 
 // barWide is the width of the heat.
 const barWide = 7
@@ -79,7 +86,18 @@ func (d *Drawer) Columns() {
 		d.target, d.shape = max(d.target, theme.Width(n.Target)), max(d.shape, theme.Width(Shape(n.Type)))
 	}
 	w := d.room()
-	d.name, d.target, d.shape = min(d.name, 36, max(12, w/4)), min(d.target, max(10, w/4)), min(d.shape, max(16, w/5))
+	name := min(36, max(12, w/4))
+	d.target, d.shape = min(d.target, max(10, w/4)), min(d.shape, max(16, w/5))
+	if !d.on("target") {
+		d.target = -1
+	}
+	if !d.on("shape") {
+		d.shape = -1
+	}
+	if !d.on("from") {
+		name = max(name, w-d.target-d.shape-3)
+	}
+	d.name = min(d.name, name)
 }
 
 // Rails measures the columns of a drawing, and makes its rails.
@@ -157,11 +175,22 @@ func (d *Drawer) members(k int, visit func(node int)) {
 
 // Head is the line of headings of a table.
 func (d *Drawer) Head() string {
-	head := theme.Fit("NAME", d.name) + " " + theme.Fit("TARGET", d.target) + " " + theme.Fit("SHAPE", d.shape) + " FROM"
+	head := theme.Fit("NAME", d.name) + " " + column("TARGET", d.target) + column("SHAPE", d.shape)
+	if d.on("from") {
+		head += "FROM"
+	}
 	if d.Heat != Cold {
 		head = theme.Spaces(barWide+1) + head
 	}
 	return head
+}
+
+// column is a text in a column of so many cells and a blank behind it; a hidden one has -1 cells.
+func column(text string, cells int) string {
+	if cells < 0 {
+		return ""
+	}
+	return theme.Fit(text, cells) + " "
 }
 
 // Line draws line i.
@@ -241,8 +270,11 @@ func (d *Drawer) node(l *Line) theme.Line {
 	}
 	out := theme.Line{
 		theme.T(name, theme.Fit(theme.Spaces(d.indent(l))+theme.Clean(n.Name), d.name)+" "),
-		theme.T(style, theme.Fit(theme.Clean(what), d.target)+" "),
-		theme.T(theme.Yellow, theme.Fit(Shape(n.Type), d.shape)+" "),
+		theme.T(style, column(theme.Clean(what), d.target)),
+		theme.T(theme.Yellow, column(Shape(n.Type), d.shape)),
+	}
+	if !d.on("from") {
+		return out
 	}
 	room := d.room() - d.name - d.target - d.shape - 3
 	if d.rails != nil {
