@@ -78,10 +78,10 @@ func TestRefusalsStandInTheirRound(t *testing.T) {
 func TestNodesAmongDecisions(t *testing.T) {
 	var lines []string
 	for _, size := range []string{"64", "32"} {
-		node := func(n string, reads string) string {
-			return " op" + n + ": SchedulerNode(ComputedBuffer); op" + n + ".writes = [MemoryDep('buf" + n + "', c0, {c0: " + size + "})]; op" + n +
-				".met_dependencies = [MemoryDep('" + reads + "', c0, {c0: " + size + "})]; buf" + n + ": ComputedBuffer; buf" + n + ".layout = FixedLayout('cpu', torch.float32, " +
-				"size=[" + size + "])"
+		node := func(n, reads string) string {
+			dep := func(buffer string) string { return "[MemoryDep('" + buffer + "', c0, {c0: " + size + "})]" }
+			return strings.ReplaceAll(" opN: SchedulerNode(ComputedBuffer); opN.writes = "+dep("bufN")+"; opN.met_dependencies = "+dep(reads)+
+				"; bufN: ComputedBuffer; bufN.layout = FixedLayout('cpu', torch.float32, size=["+size+"])", "N", n)
 		}
 		lines = append(lines, nodesBefore, node("0", "x"), node("1", "buf0"), "===== attempting fusion (1/10): 2 nodes =====",
 			"cannot fuse op0 with op1: no shared data", "===== fusion complete (1 iterations) =====")
