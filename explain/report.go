@@ -392,6 +392,8 @@ type Graph struct {
 	LoadNodes func() []GraphNode
 	// LoadInputs reads what it was compiled with, where our own engine recorded that; else nil.
 	LoadInputs func() logs.GraphInputs
+	// LoadModules reads in which modules its nodes were traced, where tcdbg exec had that written; else nil.
+	LoadModules func() logs.NodeModules
 	First      logs.Pos // of its first operator, where the trace is redacted and tells no nodes
 }
 

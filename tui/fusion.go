@@ -149,15 +149,34 @@ func (*fusionScreen) rows(in *input) []row {
 		}
 		head(strings.TrimSpace(idText(ids[k]) + " " + names[k]))
 		slices.SortStableFunc(runs[k], func(a, b passOrFusion) int { return cmp.Compare(a.seq, b.seq) })
-		for _, x := range runs[k] {
-			if x.pass != nil {
-				rows = append(rows, &passRow{x.pass})
-			} else {
-				rows = append(rows, fusionSteps(in.facts.fusions[x.fusion])...)
-			}
-		}
+		rows = append(rows, passesAndFusions(in, runs[k])...)
 	}
 	return append(rows, lossRows(in)...)
+}
+
+// passesAndFusions are the rows of one compile. PyTorch's logs have a schedule for the forward graph, one for the
+// backward graph and one for each part of a graph, and do not say which is which.
+func passesAndFusions(in *input, list []passOrFusion) (rows []row) {
+	schedules, n := 0, 0
+	for _, x := range list {
+		if x.fusion != nil && x.fusion.Start == nil {
+			schedules++
+		}
+	}
+	for _, x := range list {
+		if x.pass != nil {
+			rows = append(rows, &passRow{x.pass})
+			continue
+		}
+		which := ""
+		if x.fusion.Start == nil {
+			if n++; schedules > 1 {
+				which = fmt.Sprintf(" · schedule %d of %d", n, schedules)
+			}
+		}
+		rows = append(rows, fusionSteps(in.facts.fusions[x.fusion], which)...)
+	}
+	return rows
 }
 
 // passOrFusion is one thing that was done to a graph.
@@ -183,16 +202,26 @@ type groupHead struct {
 
 func (r *groupHead) group() string { return r.of }
 
+// scheduled is what decisions are about: PyTorch counts calls of libraries and nodes without code, too, and writes
+// several nodes into one kernel.
+func scheduled(f *explain.Fusion) string {
+	if f.Start == nil {
+		return "node"
+	}
+	return "kernel"
+}
+
 // manyEqual is how many refusals of one reason in a round are one row.
 const manyEqual = 8
 
-func fusionSteps(v *fusion.View) []row {
+// fusionSteps are the decisions on one graph; which says which one it is, where that is not plain.
+func fusionSteps(v *fusion.View, which string) []row {
 	f := v.Fusion
 	head := func(text string) row { return &groupHead{headRow{text: text}, stepsGroup} }
 	if len(f.Steps) == 0 {
 		text := "no fusion candidates"
 		if f.After > 0 {
-			text = count(f.After, "kernel") + ": " + text
+			text = count(f.After, scheduled(f)) + ": " + text + which
 		}
 		return []row{head(text)}
 	}
@@ -208,7 +237,7 @@ func fusionSteps(v *fusion.View) []row {
 				text += " of " + theme.Clean(body)
 			}
 			if f.Before > 0 && i == 0 {
-				text += fmt.Sprintf("   %d → %d kernels", f.Before, f.After)
+				text += which + fmt.Sprintf("   %d → %s", f.Before, count(f.After, scheduled(f)))
 			}
 			rows = append(rows, head(text))
 		}
@@ -239,7 +268,7 @@ func (r *equalRow) key() string {
 
 func (r *equalRow) draw(_ *scene, w int) theme.Line {
 	l := theme.Line{{Text: theme.GlyphFailed + " ", Style: theme.Red}, {Text: fmt.Sprintf("%d × ", r.Times)}}
-	l = append(l, theme.T(theme.Plain, theme.Clean(r.Reason)))
+	l = append(l, theme.T(theme.Plain, strings.TrimSuffix(theme.Clean(r.Reason), ".")))
 	if r.Bytes > 0 {
 		l = append(l, theme.Span{Text: ", up to " + bytesText(r.Bytes) + " a pair", Style: theme.Faint})
 	}

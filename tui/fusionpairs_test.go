@@ -44,7 +44,7 @@ func TestNotFusedByBytes(t *testing.T) {
 		expect buf11 written at c0 over [c0: 2048], 8 KB
 		expect 17 × no shared data, up to 24.25 KB a pair
 		keys v
-		expect fusion round 1   28 → 15 kernels
+		expect fusion round 1 · schedule 1 of 2   28 → 15 nodes
 	`)
 }
 

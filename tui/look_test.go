@@ -386,8 +386,8 @@ func TestGuardDemands(t *testing.T) {
 // A scheduler that tried no pair, and a part of a function that goes on after a
 // break, are named in words.
 func TestWordsOfStrangeRuns(t *testing.T) {
-	rows := fusionSteps(fusion.Of(&explain.Fusion{Before: 1, After: 1}))
-	if h, ok := rows[0].(*groupHead); len(rows) != 1 || !ok || h.text != "1 kernel: no fusion candidates" {
+	rows := fusionSteps(fusion.Of(&explain.Fusion{Before: 1, After: 1}), "")
+	if h, ok := rows[0].(*groupHead); len(rows) != 1 || !ok || h.text != "1 node: no fusion candidates" {
 		t.Errorf("%+v", rows)
 	}
 	id := explain.ID{Rank: -1, CompileID: logs.CompileID{Frame: 1}}

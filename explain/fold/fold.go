@@ -299,7 +299,7 @@ var handlers = map[string]handler{
 
 	"tcdbg_run": tcdbgRun, "tcdbg_break": tcdbgBreak, "tcdbg_frame": tcdbgFrame,
 	"tcdbg_guards": tcdbgGuards, "tcdbg_guard_miss": tcdbgMiss, "tcdbg_trace_step": tcdbgStep,
-	"tcdbg_graph_code": tcdbgGraphCode, "tcdbg_graph_inputs": tcdbgGraphInputs,
+	"tcdbg_graph_code": tcdbgGraphCode, "tcdbg_graph_inputs": tcdbgGraphInputs, "tcdbg_node_modules": tcdbgNodeModules,
 	"tcdbg_pass_step": tcdbgPass, "tcdbg_fusion_step": tcdbgFusion, "tcdbg_together": tcdbgTogether, "tcdbg_schedule": tcdbgSchedule,
 	"tcdbg_memory_plan": tcdbgMemory, "tcdbg_saved_values": tcdbgSaved, "tcdbg_provenance": tcdbgProvenance,
 	"tcdbg_triton_code": tcdbgTarget, "tcdbg_autotuning": tcdbgAutotuning, "tcdbg_compiler_failure": tcdbgCompilerFailure,

@@ -281,6 +281,20 @@ func tcdbgGraphInputs(f *Fold, r *logs.Record) {
 	}
 }
 
+func tcdbgNodeModules(f *Fold, r *logs.Record) {
+	var v logs.NodeModules
+	c := ofCompile(f, r, &v)
+	if c == nil || c.Graph == nil {
+		return
+	}
+	load := r.Loader()
+	c.Graph.LoadModules = func() logs.NodeModules {
+		var v logs.NodeModules
+		decode(logs.NewRecord("tcdbg_node_modules", []byte(load())), &v)
+		return v
+	}
+}
+
 func tcdbgPass(f *Fold, r *logs.Record) {
 	var v logs.PassStep
 	if !f.versioned(r, &v) {

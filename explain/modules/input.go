@@ -129,6 +129,7 @@ func (g *Graph) readInputs(own *explain.Graph) {
 			roots[in.root] = true
 		}
 	}
+	g.roots = len(roots)
 	for i := range g.Inputs {
 		in := &g.Inputs[i]
 		if in.Kind != Argument && len(roots) > 1 {

@@ -2,9 +2,11 @@
 // layers.0.attn, what they add up to, which lie around one, what became of them in
 // the next stage; and writes such a graph as DOT, SVG and JSON.
 //
-// No trace names the module of a node. It is read from the parameters: their names
-// are paths, and what computes with one belongs to the module that holds it. Nodes
-// without a parameter belong to the modules around them, as far as those agree.
+// PyTorch's traces do not name the module of a node. It is read from the parameters: their
+// names are paths, and what computes with one belongs to the module that holds it. Nodes
+// without a parameter belong to the modules around them, as far as those agree. Under
+// tcdbg exec the program also writes the module in which each captured node was traced,
+// which counts more; later stages have it through the lines of the program.
 //
 // Open this file first, then tree.go.
 package modules
@@ -28,6 +30,7 @@ type Graph struct {
 	users [][]int32
 	args  [][]int32
 	lines lines
+	roots int // objects whose modules hold inputs
 }
 
 // Captured reads the captured graph.
@@ -35,6 +38,8 @@ func Captured(own *explain.Graph) *Graph {
 	g := index(own.Nodes())
 	g.readInputs(own)
 	g.place(g.held(nil), nil)
+	g.tell(own)
+	g.learn()
 	return g
 }
 

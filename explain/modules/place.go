@@ -128,9 +128,6 @@ func (g *Graph) place(held []anchor, captured *Graph) {
 			g.Module[i] = g.between(i, before, next[i], held)
 		}
 	}
-	if captured == nil {
-		g.learn()
-	}
 }
 
 // computes reports whether a node is neither an input nor the output.
@@ -144,7 +141,8 @@ func (g *Graph) between(i, before, after int, held []anchor) string {
 		if at < 0 {
 			return ""
 		}
-		if path, ok := g.lines.within(lineOf(pos), held[at].path); ok && g.lines.of != nil {
+		// Several modules of one Sequential run in one line: nothing says that it is the neighbour's.
+		if path, ok := g.lines.within(lineOf(pos), parent(held[at].path)); ok && g.lines.of != nil {
 			return path
 		}
 		if g.sameFunc(pos, g.Nodes[at].Pos) {

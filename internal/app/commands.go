@@ -99,8 +99,9 @@ func (s *session) execCommand() *cobra.Command {
 TORCH_LOGS=` + fusionLogs + ` and INDUCTOR_PROVENANCE=1
 where you have not set them, and shows the screens while it runs. Where it sets
 TORCH_LOGS, the fusion log also has what the nodes of a schedule read and write:
-what a fusion saves and a refusal costs. Without a terminal it prints the report
-to standard error at the end. Ctrl-C reaches the command; its exit code becomes
+what a fusion saves and a refusal costs. The trace also has the modules in which
+nodes were captured. Without a terminal it prints the report to standard error
+at the end. Ctrl-C reaches the command; its exit code becomes
 tcdbg's.`,
 		Example: "  tcdbg exec -- python train.py --epochs 2\n  tcdbg exec -- torchrun --nproc-per-node 2 train.py",
 		Args:    atLeast(1, "a command to run: tcdbg exec -- python train.py"),

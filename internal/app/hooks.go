@@ -39,10 +39,10 @@ func (o *Options) modules() []string {
 }
 
 // withHooks is a program's environment with our modules in it. Where they cannot be written a
-// program of which only calls and nodes of schedules were to be recorded runs without them, and the screens say so.
+// program of which only calls, modules and nodes of schedules were to be recorded runs without them, and the screens say so.
 func (r *Run) withHooks(env []string) ([]string, error) {
 	o := &r.Info.Engine
-	modules := o.modules()
+	modules := append(o.modules(), "modules")
 	if slices.Contains(env, "TORCH_LOGS="+fusionLogs) {
 		modules = append(modules, "loops") // what the nodes of the decisions read and write
 	}

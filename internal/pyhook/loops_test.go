@@ -8,6 +8,7 @@ import (
 
 	"tcdbg/explain/fold"
 	"tcdbg/explain/fusion"
+	"tcdbg/explain/modules"
 	"tcdbg/logs"
 )
 
@@ -75,5 +76,52 @@ func TestNodesOfAScheduleAreWritten(t *testing.T) {
 		if strings.Contains(string(text), "tcdbg_hooks") {
 			t.Error("lines of ours are told from a file of ours")
 		}
+	}
+}
+
+const modulesProgram = `import torch
+
+class Block(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.act, self.fc = torch.nn.ReLU(), torch.nn.Linear(8, 8)
+
+    def forward(self, x):
+        return x + self.fc(self.act(x))
+
+layers = torch.nn.Sequential(Block(), Block(), torch.nn.GELU())
+torch.compile(layers, backend="eager")(torch.ones(2, 8))
+`
+
+// TestModulesOfNodesAreWritten: after the captured graph of a real PyTorch comes in which modules its nodes were
+// traced, also of those that use no parameter.
+func TestModulesOfNodesAreWritten(t *testing.T) {
+	p := python(t, "torch")
+	hooks, trace := folders(t)
+	e, err := Install(hooks, env(trace, "OMP_NUM_THREADS=1"), "modules")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "program.py")
+	writeFile(t, file, modulesProgram)
+	runPython(t, p, e, file)
+	st, err := logs.Open([]string{trace}, logs.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	report, err := fold.All(st, "")
+	if err != nil || len(report.Graphs) != 1 || report.Graphs[0].LoadModules == nil {
+		t.Fatalf("%v, %+v", err, report)
+	}
+	g := modules.Captured(report.Graphs[0])
+	var got []string
+	for i := range g.Nodes {
+		if g.Nodes[i].Op != "placeholder" && g.Nodes[i].Op != "output" {
+			got = append(got, g.Module[i])
+		}
+	}
+	if want := "0.act 0.fc 0 1.act 1.fc 1 2"; strings.Join(got, " ") != want {
+		t.Errorf("%q, want %s", got, want)
 	}
 }

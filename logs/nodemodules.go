@@ -1,0 +1,9 @@
+package logs
+
+// NodeModules is artifact tcdbg_node_modules, which tcdbg exec has a PyTorch program write after each captured
+// graph: by the source of a module, L['self'].layers[0], the nodes that were traced in it.
+type NodeModules struct {
+	Modules map[string][]string `json:"modules"`
+}
+
+func (NodeModules) ArtifactName() (string, int) { return "tcdbg_node_modules", 1 }
