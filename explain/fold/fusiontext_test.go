@@ -80,8 +80,8 @@ func TestNodesAmongDecisions(t *testing.T) {
 	for _, size := range []string{"64", "32"} {
 		node := func(n, reads string) string {
 			dep := func(buffer string) string { return "[MemoryDep('" + buffer + "', c0, {c0: " + size + "})]" }
-			return strings.ReplaceAll(" opN: SchedulerNode(ComputedBuffer); opN.writes = "+dep("bufN")+"; opN.met_dependencies = "+dep(reads)+
-				"; bufN: ComputedBuffer; bufN.layout = FixedLayout('cpu', torch.float32, size=["+size+"])", "N", n)
+			return strings.ReplaceAll(" opN: SchedulerNode(ComputedBuffer); opN.writes = "+dep("bufN")+"; opN.met_dependencies = "+
+				dep(reads)+"; bufN: ComputedBuffer; bufN.layout = FixedLayout('cpu', torch.float32, size=["+size+"])", "N", n)
 		}
 		lines = append(lines, nodesBefore, node("0", "x"), node("1", "buf0"), "===== attempting fusion (1/10): 2 nodes =====",
 			"cannot fuse op0 with op1: no shared data", "===== fusion complete (1 iterations) =====")

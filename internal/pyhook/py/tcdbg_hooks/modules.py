@@ -45,7 +45,7 @@ def _modules(gm):
     out = {}
     for i, node in enumerate(gm.graph.nodes):
         stack = node.meta.get("nn_module_stack")
-        if i < NODES and stack:
+        if i < NODES and stack and node.op not in ("placeholder", "output"):
             source = list(stack.values())[-1][0]
             if isinstance(source, str):
                 out.setdefault(source, []).append(node.name)
