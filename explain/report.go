@@ -414,6 +414,8 @@ type Stage struct {
 	Name string
 	Load func() string
 	Seq  int64 // record
+	// LoadModules is that of Graph, for the nodes of this stage.
+	LoadModules func() logs.NodeModules
 }
 
 // GraphNode is one node of the captured graph.

@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -288,11 +289,23 @@ func tcdbgNodeModules(f *Fold, r *logs.Record) {
 		return
 	}
 	load := r.Loader()
-	c.Graph.LoadModules = func() logs.NodeModules {
+	read := func() logs.NodeModules {
 		var v logs.NodeModules
 		decode(logs.NewRecord("tcdbg_node_modules", []byte(load())), &v)
 		return v
 	}
+	if v.Stage == "" {
+		c.Graph.LoadModules = read
+		return
+	}
+	stages := slices.Clone(c.Graph.Stages)
+	for i := len(stages) - 1; i >= 0; i-- {
+		if stages[i].Name == v.Stage {
+			stages[i].LoadModules = read
+			break
+		}
+	}
+	c.Graph.Stages = stages
 }
 
 func tcdbgPass(f *Fold, r *logs.Record) {

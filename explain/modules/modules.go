@@ -38,7 +38,7 @@ func Captured(own *explain.Graph) *Graph {
 	g := index(own.Nodes())
 	g.readInputs(own)
 	g.place(g.held(nil), nil)
-	g.tell(own)
+	g.tell(own.LoadModules)
 	g.learn()
 	return g
 }

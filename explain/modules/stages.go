@@ -57,5 +57,8 @@ func (s *Stages) Read(i int, captured *Graph) *Graph {
 	if i == 0 {
 		return captured
 	}
-	return Later(s.Of[i].Nodes(), captured)
+	g := Later(s.Of[i].Nodes(), captured)
+	g.roots = captured.roots
+	g.tell(s.Of[i].LoadModules)
+	return g
 }

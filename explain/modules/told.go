@@ -3,17 +3,17 @@ package modules
 import (
 	"strings"
 
-	"tcdbg/explain"
+	"tcdbg/logs"
 )
 
 // This file takes the modules of nodes that a trace tells (tcdbg exec has PyTorch programs write them).
 
 // tell gives nodes the modules that they were traced in.
-func (g *Graph) tell(own *explain.Graph) {
-	if own.LoadModules == nil {
+func (g *Graph) tell(load func() logs.NodeModules) {
+	if load == nil {
 		return
 	}
-	for source, names := range own.LoadModules().Modules {
+	for source, names := range load().Modules {
 		root, path, ok := modulePath(source)
 		if !ok {
 			continue

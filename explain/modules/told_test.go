@@ -47,6 +47,34 @@ func TestToldModules(t *testing.T) {
 	}
 }
 
+// TestToldModulesOfStages: a later stage is told of like the captured graph; other stages of the name keep theirs.
+func TestToldModulesOfStages(t *testing.T) {
+	text := "def forward(self, primals_1: \"f32[4]\", primals_2: \"f32[4]\"):\n" +
+		"    mul: \"f32[4]\" = torch.ops.aten.mul.Tensor(primals_1, primals_2)\n" +
+		"    relu: \"f32[4]\" = torch.ops.aten.relu.default(mul);  mul = None\n    return (relu,)\n"
+	own := &explain.Graph{Stages: []explain.Stage{{Name: "forward", Load: func() string { return text }}}}
+	own.LoadNodes = func() []explain.GraphNode {
+		var out []explain.GraphNode
+		for _, name := range []string{"l_self_modules_scale_parameters_weight_", "l_x_"} {
+			out = append(out, explain.GraphNode{Name: name, Op: "placeholder", Type: "f32[4]"})
+		}
+		return out
+	}
+	captured := Captured(own)
+	for _, told := range []bool{false, true} {
+		if told {
+			own.Stages[0].LoadModules = func() logs.NodeModules {
+				return logs.NodeModules{Stage: "forward", Modules: map[string][]string{"L['self'].act": {"relu"}}}
+			}
+		}
+		st := StagesOf(own)
+		g := st.Read(1, captured)
+		if i := g.Find("relu"); i < 0 || (g.Module[i] == "act") != told {
+			t.Errorf("told: %v: %q of %d nodes", told, g.Module, len(g.Nodes))
+		}
+	}
+}
+
 func TestModulePaths(t *testing.T) {
 	for source, want := range map[string]string{
 		"L['self'].layers[0].norm": "self layers.0.norm", "L['args'][0].model": "args_0 model", "L['self']": "self ",

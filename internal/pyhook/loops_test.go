@@ -3,6 +3,7 @@ package pyhook
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,7 +91,7 @@ class Block(torch.nn.Module):
         return x + self.fc(self.act(x))
 
 layers = torch.nn.Sequential(Block(), Block(), torch.nn.GELU())
-torch.compile(layers, backend="eager")(torch.ones(2, 8))
+torch.compile(layers, backend="aot_eager")(torch.ones(2, 8)).sum().backward()
 `
 
 // TestModulesOfNodesAreWritten: after the captured graph of a real PyTorch comes in which modules its nodes were
@@ -123,5 +124,24 @@ func TestModulesOfNodesAreWritten(t *testing.T) {
 	}
 	if want := "0.act 0.fc 0 1.act 1.fc 1 2"; strings.Join(got, " ") != want {
 		t.Errorf("%q, want %s", got, want)
+	}
+	if release(t, p) < "02.15" {
+		return
+	}
+	stages := modules.StagesOf(report.Graphs[0])
+	at := slices.Index(stages.Names, "backward")
+	if at < 0 {
+		t.Fatalf("stages %q", stages.Names)
+	}
+	back, acts := stages.Read(at, g), 0
+	for i := range back.Nodes {
+		if n := &back.Nodes[i]; strings.HasPrefix(n.Name, "threshold_backward") {
+			if acts++; back.Module[i] != "1.act" {
+				t.Errorf("%s is in %q", n.Name, back.Module[i])
+			}
+		}
+	}
+	if acts != 1 { // the first one's input has no gradient
+		t.Errorf("%d nodes of activations", acts)
 	}
 }
