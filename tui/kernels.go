@@ -91,7 +91,7 @@ func (scr *kernelsScreen) lead(sc *scene, _ int) []theme.Line {
 		return nil
 	}
 	c := &sc.facts.counts
-	text := fmt.Sprintf(" · %s · %d operators", count(c.extern, "extern kernel"), c.kernelOps)
+	text := fmt.Sprintf(" · %s · %s", count(c.extern, "extern kernel"), count(c.kernelOps, "operator"))
 	if c.kernelNanos > 0 {
 		text += " · " + nanos(int64(c.kernelNanos)) + " in kernels"
 	}

@@ -296,6 +296,14 @@ func TestLiveRowsKeepSelection(t *testing.T) {
 	}
 }
 
+// One operator of a kernel is one operator.
+func TestOneOperatorOfKernels(t *testing.T) {
+	f := richFeed()
+	f.report.Kernels = f.report.Kernels[:1]
+	f.report.Kernels[0].Ops = f.report.Kernels[0].Ops[:1]
+	newDriver(t, f, Options{}, 120, 30).script("keys 8\nexpect 1 operator\nrefute 1 operators")
+}
+
 // A view that is held does not change, and follows again.
 func TestHoldView(t *testing.T) {
 	f := richFeed()
