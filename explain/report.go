@@ -394,7 +394,7 @@ type Graph struct {
 	LoadInputs func() logs.GraphInputs
 	// LoadModules reads in which modules its nodes were traced, where tcdbg exec had that written; else nil.
 	LoadModules func() logs.NodeModules
-	First      logs.Pos // of its first operator, where the trace is redacted and tells no nodes
+	First       logs.Pos // of its first operator, where the trace is redacted and tells no nodes
 }
 
 // Named says whether the names of its operators are told: those of its nodes, or in a redacted trace they alone.
