@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"tcdbg/explain"
+	"tcdbg/explain/render"
 	"tcdbg/internal/test/traces"
 )
 
@@ -172,5 +173,31 @@ func TestManyRanksAreGroups(t *testing.T) {
 	}
 	if len(r.Stragglers) != 1 || r.Stragglers[0].Rank != 200 {
 		t.Errorf("stragglers: %+v", r.Stragglers)
+	}
+	ranksInText(t, r)
+}
+
+// ranksInText: the text lists frames, graphs and kernels of one rank of those that did the same.
+func ranksInText(t *testing.T, r *explain.Report) {
+	t.Helper()
+	var text strings.Builder
+	if err := render.WriteText(&text, r); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(text.String(), "of ranks that did the same one is listed: rank 0 of 251\n"); n != 3 {
+		t.Errorf("%d sections say which ranks are listed", n)
+	}
+	shown := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^  \[?r(\d+) `).FindAllStringSubmatch(text.String(), -1) {
+		shown[m[1]] = true
+	}
+	for _, rank := range []string{"0", "17", "100", "200", "250", "251"} {
+		if !shown[rank] {
+			t.Errorf("rank %s is not listed", rank)
+		}
+		delete(shown, rank)
+	}
+	if len(shown) > 0 {
+		t.Errorf("listed, too: %v", shown)
 	}
 }

@@ -34,6 +34,7 @@ type TextWriter struct {
 	W     *bufio.Writer
 	names explain.Names
 	all   bool // nothing is left out
+	stand standing
 }
 
 // most is how many rows are shown of a list that shows n where it is folded.
@@ -51,7 +52,7 @@ func WriteText(w io.Writer, r *explain.Report) error { return writeText(w, r, fa
 func WriteAllText(w io.Writer, r *explain.Report) error { return writeText(w, r, true) }
 
 func writeText(w io.Writer, r *explain.Report, all bool) error {
-	t := &TextWriter{bufio.NewWriter(w), explain.BriefNames(r), all}
+	t := &TextWriter{bufio.NewWriter(w), explain.BriefNames(r), all, standingRanks(r)}
 	t.head(r)
 	for _, section := range textSections {
 		section(t, r)
@@ -509,14 +510,15 @@ func (t *TextWriter) frames(r *explain.Report) {
 		return
 	}
 	t.section(fmt.Sprintf("FRAMES: %d", len(r.Frames)))
+	frames := listed(t, r.Frames, func(fr *explain.Frame) explain.ID { return fr.ID })
 	t.line("  %-*s %-14s %8s %5s %7s %9s", frameColumn, "function", "status", "compiles", "ops", "breaks", "compile s")
 	shown := 0
-	for _, fr := range r.Frames {
+	for _, fr := range frames {
 		if fr.Parent != nil && explain.ParentShown(fr) {
 			continue
 		}
 		if shown >= t.most(3*Rows) {
-			t.more(len(r.Frames)-shown, "frame")
+			t.more(len(frames)-shown, "frame")
 			return
 		}
 		shown += t.frame(fr, "")

@@ -157,9 +157,10 @@ func (t *TextWriter) graphs(r *explain.Report) {
 	t.section(fmt.Sprintf("GRAPHS: %d, %s", len(r.Graphs), explain.Count(r.Totals.Ops, "op")))
 	before := ""
 	owners := graphOwners(r)
-	for i, g := range r.Graphs {
+	graphs := listed(t, r.Graphs, func(g *explain.Graph) explain.ID { return g.ID })
+	for i, g := range graphs {
 		if i == t.most(Rows) {
-			t.more(len(r.Graphs)-t.most(Rows), "graph")
+			t.more(len(graphs)-t.most(Rows), "graph")
 			return
 		}
 		var stages []string
@@ -205,6 +206,7 @@ func (t *TextWriter) Kernels(r *explain.Report) {
 	}
 	t.section(fmt.Sprintf("KERNELS: %d generated, %d extern", r.Totals.Kernels, len(r.Kernels)-r.Totals.Kernels))
 	list, total := explain.CostliestKernels(r)
+	list = listed(t, list, func(k *explain.Kernel) explain.ID { return k.ID })
 	for i, k := range list {
 		if i == t.most(Rows) {
 			t.more(len(list)-t.most(Rows), "kernel")
