@@ -67,7 +67,7 @@ def list_kernels(workloads, opt, threads, folder):
     print(f"{limits.processor()}, threads: {threads}, load {os.getloadavg()[0]:.1f}\n{limits.told(machine)}\n")
     for w in workloads:
         found, total = kernels.slow(opt.binary, opt.model, w, os.path.join(folder, "cache"), os.path.join(folder, "state"), machine)
-        print(f"{w.title}: {sum(f.count for f in found)} kernels below 60 % of their limit, {total / 1e3:.2f} ms in all kernels\n")
+        print(f"{w.title}: kernels below 60 % of their limit {sum(f.count for f in found)}, in all kernels {total / 1e3:.2f} ms\n")
         table(["kernel", "work", "us of one", "limit", "reached", "lost, of all"], kernels.rows(found, total))
 
 
