@@ -42,13 +42,6 @@ func (s *phaseStack) tick(ts float64) {
 // maxPhases bounds the flame chart: beyond it short phases are only summed.
 const maxPhases = 60_000
 
-// Of each rank of a job so many of the outermost phases are kept beyond that, of so many ranks: none is without a track.
-const (
-	outermost     = 3 // levels
-	maxOutermost  = 64
-	maxOuterRanks = 4096
-)
-
 // maxInstants bounds the events without a length.
 const maxInstants = 20_000
 
@@ -195,27 +188,12 @@ func (f *Fold) sumPhase(name string, dur, self float64) {
 }
 
 func (f *Fold) keepPhase(p explain.Phase) {
-	n := len(f.phases)
-	if full := n >= maxPhases && p.Dur < 10*time.Millisecond || n >= 2*maxPhases; full && !f.ofTrack(&p) {
+	if n := len(f.phases); n >= maxPhases && p.Dur < 10*time.Millisecond || n >= 2*maxPhases {
 		f.phasesLeftOut++
 		return
 	}
 	f.phases = append(f.phases, p)
 	f.extend(p.Start, p.Dur)
-}
-
-// ofTrack says whether a phase is one of those that every rank keeps.
-func (f *Fold) ofTrack(p *explain.Phase) bool {
-	rank := p.ID.Rank
-	kept, known := f.outer[rank]
-	if rank < 0 || p.Depth >= outermost || kept >= maxOutermost || !known && len(f.outer) >= maxOuterRanks {
-		return false
-	}
-	if f.outer == nil {
-		f.outer = map[int]int{}
-	}
-	f.outer[rank]++
-	return true
 }
 
 func (f *Fold) internBytes(b []byte) string {

@@ -37,7 +37,7 @@ func TestPhasesBeyondTheBoundAreCounted(t *testing.T) {
 	f := New(nil)
 	f.sumPhase("brief", 1000, 1000)
 	for range maxPhases + 7 {
-		f.keepPhase(explain.Phase{ID: explain.ID{Rank: -1}, Name: "brief", Start: time.Unix(1, 0), Dur: time.Millisecond})
+		f.keepPhase(explain.Phase{Name: "brief", Start: time.Unix(1, 0), Dur: time.Millisecond})
 	}
 	f.keepPhase(explain.Phase{Name: "long", Start: time.Unix(1, 0), Dur: time.Second}) // has room kept for it
 	r := f.Snapshot()
@@ -49,26 +49,6 @@ func TestPhasesBeyondTheBoundAreCounted(t *testing.T) {
 		t.Error(err, text.String())
 	}
 	checkWritten(t, r, `"phases_left_out": 7`, "7 phases are not kept one by one; the table has them", `"phases_left_out":7`)
-}
-
-// TestEveryRankHasATrack: of a rank that is read when the bound is reached the outermost phases are kept.
-func TestEveryRankHasATrack(t *testing.T) {
-	f := New(nil)
-	phase := func(rank, depth int) {
-		f.keepPhase(explain.Phase{ID: explain.ID{Rank: rank}, Name: "dynamo", Start: time.Unix(1, 0), Dur: time.Second, Depth: depth})
-	}
-	for range 2 * maxPhases {
-		phase(0, 0)
-	}
-	for range maxOutermost + 3 {
-		phase(1023, 0)
-		phase(1023, outermost)
-	}
-	phase(-1, 0) // of no job
-	r := f.Snapshot()
-	if kept := len(r.Phases) - 2*maxPhases; kept != maxOutermost || r.PhasesLeftOut != maxOutermost+3+3+1 {
-		t.Errorf("%d kept, %d left out", kept, r.PhasesLeftOut)
-	}
 }
 
 // checkWritten looks for a text in the JSON report, the HTML report and the Chrome trace of a report.

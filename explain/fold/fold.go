@@ -65,7 +65,6 @@ type Fold struct {
 	phases    []explain.Phase
 	// phasesLeftOut counts phases beyond maxPhases, which are only summed.
 	phasesLeftOut int64
-	outer         map[int]int // phases that were kept beyond it, by rank
 	// deepPhases counts phases within maxOpen others, which are dropped.
 	deepPhases      int64
 	instants        []explain.Instant
