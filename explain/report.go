@@ -625,7 +625,8 @@ type Rank struct {
 	Totals Totals
 	// Diverged lists what this rank did otherwise than others, by function.
 	Diverged []string
-	Caches   string // hits and misses in order, as H and M
+	Caches   string             // hits and misses in order, as H and M
+	Self     map[string]float64 // seconds in phases that ended, without those within, by name
 }
 
 // Advice is one entry of "what to do first".

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"tcdbg/explain"
@@ -158,16 +159,19 @@ func usualPhases(phases map[int]map[string]float64, ranks int) map[string]float6
 	return out
 }
 
-// phasesByRank sums what each rank spent in each phase itself, and not in those within.
+// phasesByRank is what each rank spent in each phase itself, and not in those within. A report does not keep all phases
+// one by one, and of each rank others.
 func phasesByRank(r *explain.Report) map[int]map[string]float64 {
 	out := map[int]map[string]float64{}
+	for _, rk := range r.Ranks {
+		of := map[string]float64{}
+		maps.Copy(of, rk.Self)
+		out[rk.Rank] = of
+	}
 	for _, p := range r.Phases {
-		of := out[p.ID.Rank]
-		if of == nil {
-			of = map[string]float64{}
-			out[p.ID.Rank] = of
+		if of := out[p.ID.Rank]; p.Open && of != nil {
+			of[p.Name] += p.Self.Seconds()
 		}
-		of[p.Name] += p.Self.Seconds()
 	}
 	return out
 }

@@ -39,9 +39,6 @@ func (s *phaseStack) tick(ts float64) {
 	}
 }
 
-// maxPhases bounds the flame chart: beyond it short phases are only summed.
-const maxPhases = 60_000
-
 // maxInstants bounds the events without a length.
 const maxInstants = 20_000
 
@@ -148,6 +145,7 @@ func (f *Fold) closePhase(rs *rankState, r *logs.Record, name string, ts float64
 			}
 		}
 		f.sumPhase(name, whole, self)
+		f.sumSelf(rs, name, self)
 		f.keepPhase(explain.Phase{
 			Name: name, ID: p.id, Start: time.UnixMicro(int64(p.start)), Dur: time.Duration(dur * 1e3),
 			Self: time.Duration(self * 1e3), Depth: i, Source: r.Source, Thread: r.Thread,
@@ -187,13 +185,15 @@ func (f *Fold) sumPhase(name string, dur, self float64) {
 	s.Self += self / 1e6
 }
 
-func (f *Fold) keepPhase(p explain.Phase) {
-	if n := len(f.phases); n >= maxPhases && p.Dur < 10*time.Millisecond || n >= 2*maxPhases {
-		f.phasesLeftOut++
-		return
+// sumSelf adds up what a rank spent in each phase itself, which ranks are compared by.
+func (f *Fold) sumSelf(rs *rankState, name string, self float64) {
+	if rs.selfs == nil {
+		rs.selfs = map[string]float64{}
 	}
-	f.phases = append(f.phases, p)
-	f.extend(p.Start, p.Dur)
+	if _, have := rs.selfs[name]; !have {
+		f.hold(heldName)
+	}
+	rs.selfs[name] += self / 1e6
 }
 
 func (f *Fold) internBytes(b []byte) string {

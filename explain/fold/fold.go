@@ -62,8 +62,11 @@ type Fold struct {
 	symbols   []*explain.Symbol
 	symIndex  map[symbolKey]*explain.Symbol
 	side      []explain.SideNote
-	phases    []explain.Phase
-	// phasesLeftOut counts phases beyond maxPhases, which are only summed.
+	// phases are those that ended, by rank and in the order of ranks; phasesKept of them are kept, and phasesLeftOut
+	// are beyond maxPhases and only summed.
+	phases        map[phaseOwner]*phaseList
+	phaseLists    []*phaseList
+	phasesKept    int
 	phasesLeftOut int64
 	// deepPhases counts phases within maxOpen others, which are dropped.
 	deepPhases      int64
@@ -125,6 +128,7 @@ type rankState struct {
 	caches  []byte
 	stacks  map[threadKey]*phaseStack
 	records int64
+	selfs   map[string]float64 // seconds in phases themselves, by name
 }
 
 // threadKey is a thread of one source: processes of two files may have one number.
@@ -163,7 +167,8 @@ func New(store *logs.Store) *Fold {
 	}
 	return &Fold{
 		store: store, byKind: map[string]int64{}, frames: map[frameKey]*explain.Frame{}, compiles: map[compileKey]*compile{},
-		ranks: map[int]*rankState{}, symIndex: map[symbolKey]*explain.Symbol{}, sums: map[string]*explain.PhaseSum{},
+		ranks: map[int]*rankState{}, phases: map[phaseOwner]*phaseList{},
+		symIndex: map[symbolKey]*explain.Symbol{}, sums: map[string]*explain.PhaseSum{},
 		fusing: map[explain.ID]*explain.Fusion{}, kernels: map[kernelKey]*explain.Kernel{}, strings: map[string]string{},
 		traced: map[int]bool{}, exporting: map[int]*compile{}, described: map[compileKey]bool{}, stopped: map[int]bool{},
 		calibrated: map[int]bool{},

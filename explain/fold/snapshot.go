@@ -2,6 +2,7 @@ package fold
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -305,7 +306,11 @@ func openPhases(f *Fold) []explain.Phase {
 }
 
 func copyPhases(f *Fold, r *explain.Report) {
-	phases := slices.Clone(f.phases)
+	f.cutPhases()
+	phases := make([]explain.Phase, 0, f.phasesKept)
+	for _, l := range f.phaseLists {
+		phases = append(phases, l.kept...)
+	}
 	open := openPhases(f)
 	if f.live {
 		phases = append(phases, open...)
@@ -358,7 +363,7 @@ func copySources(f *Fold, r *explain.Report) {
 	}
 	sort.Ints(ranks)
 	for _, n := range ranks {
-		rk := &explain.Rank{Rank: n, Path: paths[n], Caches: string(f.ranks[n].caches)}
+		rk := &explain.Rank{Rank: n, Path: paths[n], Caches: string(f.ranks[n].caches), Self: maps.Clone(f.ranks[n].selfs)}
 		rk.Totals.Records = f.ranks[n].records
 		r.Ranks = append(r.Ranks, rk)
 	}
