@@ -4,11 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"io"
-	"os"
 	"strings"
 	"time"
 
 	"tcdbg/logs/chrome"
+	"tcdbg/logs/regular"
 )
 
 // This file makes a Chrome trace of torch.profiler a source: it has one record, which says
@@ -61,6 +61,11 @@ func (r *profileReader) record(p *chrome.Profile) []byte {
 	if !r.src.changed.IsZero() {
 		now = func() time.Time { return r.src.changed.UTC() }
 	}
+	if p.Rank != nil && *p.Rank <= maxRank {
+		r.src.mu.Lock()
+		r.src.Rank = *p.Rank
+		r.src.mu.Unlock()
+	}
 	w := NewWriter(&out, WriterOptions{Rank: max(0, r.src.Rank), HasRank: r.src.Rank >= 0, Now: now})
 	w.Emit(Artifact(NoCompile, p))
 	return out.Bytes()
@@ -70,16 +75,35 @@ func (r *profileReader) record(p *chrome.Profile) []byte {
 const maxTracksBytes = 8 << 30
 
 // ReadTracks reads all spans of a Chrome trace, which may be packed.
-func ReadTracks(path string) (*chrome.Tracks, error) {
-	f, err := os.Open(path)
+func ReadTracks(path string) (t *chrome.Tracks, err error) {
+	err = readUnpacked(path, func(in io.Reader) error {
+		t, err = chrome.ReadTracks(io.LimitReader(in, maxTracksBytes))
+		return err
+	})
+	return t, err
+}
+
+// holdsChrome says whether a file, which may be packed, begins as a Chrome trace. One that cannot be read is none.
+func holdsChrome(path string) (is bool) {
+	_ = readUnpacked(path, func(in io.Reader) error {
+		head, _ := io.ReadAll(io.LimitReader(in, headSize)) // an archive may be cut off: what it holds is looked at
+		is = chrome.Looks(head)
+		return nil
+	})
+	return is
+}
+
+// readUnpacked has a file read, which may be packed.
+func readUnpacked(path string, read func(in io.Reader) error) error {
+	f, err := regular.Open(path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer f.Close() // it was only read
 	in := bufio.NewReaderSize(f, headSize)
 	magic, err := in.Peek(4)
 	if err != nil && err != io.EOF {
-		return nil, err
+		return err
 	}
 	src := &source{Source: Source{Path: path}}
 	z, err := src.decoder(in, magic)
@@ -90,9 +114,9 @@ func ReadTracks(path string) (*chrome.Tracks, error) {
 	}()
 	switch {
 	case err != nil:
-		return nil, err
+		return err
 	case z != nil:
-		return chrome.ReadTracks(io.LimitReader(z, maxTracksBytes))
+		return read(z)
 	}
-	return chrome.ReadTracks(in)
+	return read(in)
 }

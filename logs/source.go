@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -421,7 +422,7 @@ func expand(path string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var traces, texts, profiles []string
+	var traces, texts, profiles, others []string
 	for _, f := range files {
 		if f.IsDir() || strings.HasPrefix(f.Name(), ".") {
 			continue
@@ -432,6 +433,8 @@ func expand(path string) ([]string, error) {
 		case ".json":
 			if profileName(name) {
 				profiles = append(profiles, filepath.Join(path, f.Name()))
+			} else {
+				others = append(others, filepath.Join(path, f.Name()))
 			}
 		case ".log", ".trace":
 			traces = append(traces, filepath.Join(path, f.Name()))
@@ -447,6 +450,9 @@ func expand(path string) ([]string, error) {
 		traces = texts
 	}
 	traces = append(traces, profiles...)
+	if len(traces) == 0 {
+		traces = slices.DeleteFunc(others, func(path string) bool { return !holdsChrome(path) })
+	}
 	sort.Slice(traces, func(i, j int) bool { return naturalLess(traces[i], traces[j]) })
 	return traces, nil
 }

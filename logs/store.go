@@ -77,7 +77,7 @@ func Open(paths []string, o Options) (*Store, error) {
 		}
 	}
 	if len(st.sources) == 0 && !o.Follow && !o.Empty {
-		return nil, fmt.Errorf("%s: holds no trace (*.log) and no text log (*.txt)", strings.Join(paths, " "))
+		return nil, fmt.Errorf("%s: holds no trace (*.log), no text log (*.txt) and no Chrome trace (*.json)", strings.Join(paths, " "))
 	}
 	return st, nil
 }

@@ -145,7 +145,7 @@ func (f *Fold) closePhase(rs *rankState, r *logs.Record, name string, ts float64
 			}
 		}
 		f.sumPhase(name, whole, self)
-		f.sumSelf(rs, name, self)
+		sumSelf(f, rs, name, self)
 		f.keepPhase(explain.Phase{
 			Name: name, ID: p.id, Start: time.UnixMicro(int64(p.start)), Dur: time.Duration(dur * 1e3),
 			Self: time.Duration(self * 1e3), Depth: i, Source: r.Source, Thread: r.Thread,
@@ -186,7 +186,7 @@ func (f *Fold) sumPhase(name string, dur, self float64) {
 }
 
 // sumSelf adds up what a rank spent in each phase itself, which ranks are compared by.
-func (f *Fold) sumSelf(rs *rankState, name string, self float64) {
+func sumSelf(f *Fold, rs *rankState, name string, self float64) {
 	if rs.selfs == nil {
 		rs.selfs = map[string]float64{}
 	}

@@ -62,12 +62,7 @@ type Fold struct {
 	symbols   []*explain.Symbol
 	symIndex  map[symbolKey]*explain.Symbol
 	side      []explain.SideNote
-	// phases are those that ended, by rank and in the order of ranks; phasesKept of them are kept, and phasesLeftOut
-	// are beyond maxPhases and only summed.
-	phases        map[phaseOwner]*phaseList
-	phaseLists    []*phaseList
-	phasesKept    int
-	phasesLeftOut int64
+	phases    phaseLists // that ended
 	// deepPhases counts phases within maxOpen others, which are dropped.
 	deepPhases      int64
 	instants        []explain.Instant
@@ -167,7 +162,7 @@ func New(store *logs.Store) *Fold {
 	}
 	return &Fold{
 		store: store, byKind: map[string]int64{}, frames: map[frameKey]*explain.Frame{}, compiles: map[compileKey]*compile{},
-		ranks: map[int]*rankState{}, phases: map[phaseOwner]*phaseList{},
+		ranks: map[int]*rankState{}, phases: phaseLists{of: map[phaseOwner]*phaseList{}},
 		symIndex: map[symbolKey]*explain.Symbol{}, sums: map[string]*explain.PhaseSum{},
 		fusing: map[explain.ID]*explain.Fusion{}, kernels: map[kernelKey]*explain.Kernel{}, strings: map[string]string{},
 		traced: map[int]bool{}, exporting: map[int]*compile{}, described: map[compileKey]bool{}, stopped: map[int]bool{},
@@ -208,7 +203,9 @@ func (f *Fold) Add(r *logs.Record) {
 		f.leftOut++
 		return
 	}
-	f.rank(r).records++
+	if rs := f.rank(r); r.Content() != "tcdbg_profile" { // a profile says nothing that ranks are compared by
+		rs.records++
+	}
 	h := handlers[r.Content()]
 	if h == nil {
 		h = handlerByShape(r)

@@ -2,7 +2,6 @@ package fold
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"time"
 
@@ -26,68 +25,64 @@ type phaseList struct {
 	cut  time.Duration // what took no longer was left out, -1: nothing was
 }
 
+// phaseLists are the phases of all owners, of which kept are kept; left are only summed.
+type phaseLists struct {
+	of    map[phaseOwner]*phaseList
+	order []*phaseList
+	kept  int
+	left  int64
+}
+
 // keepPhase adds a phase that ended to those of its rank. The longest are kept, as what lies within a phase is no longer
 // than it.
 func (f *Fold) keepPhase(p explain.Phase) {
 	f.extend(p.Start, p.Dur)
 	key := phaseOwner{p.Source, p.ID.Rank}
-	l := f.phases[key]
+	l := f.phases.of[key]
 	if l == nil {
 		f.hold(heldStage)
 		l = &phaseList{cut: -1}
-		f.phases[key] = l
-		f.phaseLists = append(f.phaseLists, l)
+		f.phases.of[key] = l
+		f.phases.order = append(f.phases.order, l)
 	}
 	if p.Depth == 0 {
 		l.took += p.Dur
 	}
 	if p.Dur <= l.cut {
-		f.phasesLeftOut++
+		f.phases.left++
 		return
 	}
 	l.kept = append(l.kept, p)
-	if f.phasesKept++; f.phasesKept > maxPhases+maxPhases/2 {
-		f.cutPhases()
+	if f.phases.kept++; f.phases.kept > maxPhases+maxPhases/2 {
+		f.phases.bound()
 	}
 }
 
-// cutPhases leaves out the shortest phases of each rank that has more than its share.
-func (f *Fold) cutPhases() {
-	if f.phasesKept <= maxPhases {
+// bound leaves out the shortest phases of each rank that has more than its share.
+func (all *phaseLists) bound() {
+	if all.kept <= maxPhases {
 		return
 	}
-	share := evenShare(f.phaseLists, maxPhases/2)
+	counts := make([]int, len(all.order))
+	for i, l := range all.order {
+		counts[i] = len(l.kept)
+	}
+	share := explain.EvenShare(counts, maxPhases/2)
 	rest := maxPhases
-	for _, l := range f.phaseLists {
+	for _, l := range all.order {
 		rest -= min(share, len(l.kept))
 	}
-	byTime := slices.Clone(f.phaseLists)
+	byTime := slices.Clone(all.order)
 	slices.SortStableFunc(byTime, func(a, b *phaseList) int { return cmp.Compare(b.took, a.took) })
 	for _, l := range byTime {
 		more := max(0, min(rest, len(l.kept)-share))
 		rest -= more
 		if n := len(l.kept) - share - more; n > 0 {
 			l.longest(share + more)
-			f.phasesLeftOut += int64(n)
-			f.phasesKept -= n
+			all.left += int64(n)
+			all.kept -= n
 		}
 	}
-}
-
-// evenShare is how many of its phases each list may have, so that there are so many in all.
-func evenShare(lists []*phaseList, all int) int {
-	counts := make([]int, len(lists))
-	for i, l := range lists {
-		counts[i] = len(l.kept)
-	}
-	slices.Sort(counts)
-	for i, n := range counts {
-		if share := all / (len(counts) - i); n > share {
-			return share
-		}
-		all -= n
-	}
-	return math.MaxInt32
 }
 
 // longest leaves the n longest of a list, of those that took equally long the first.

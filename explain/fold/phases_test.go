@@ -10,8 +10,8 @@ import (
 	"tcdbg/explain"
 )
 
-// jobOfPhases is the trace of so many ranks, one after the other, each with a compile of n phases of 11 ms or more. The last
-// rank takes 20 s longer in one of them, the tenth.
+// jobOfPhases is the trace of so many ranks, one after the other, each with a compile of n phases of 11 ms or more. The
+// last rank takes 20 s longer in one of them.
 func jobOfPhases(ranks, n int) string {
 	var b strings.Builder
 	for rank := range ranks {
@@ -19,7 +19,8 @@ func jobOfPhases(ranks, n int) string {
 		ts := 1_000_000.0
 		event := func(name, ph string) {
 			fmt.Fprintf(&b, `V1121 12:00:00.000000 7 torch/a.py:1] {"chromium_event": {}, "rank": %d, "frame_id": 0, `+
-				`"frame_compile_id": 0, "attempt": 0, "has_payload": "00"}`+"\n\t"+`{"name": %q, "ts": %.1f, "ph": %q}`+"\n", rank, name, ts, ph)
+				`"frame_compile_id": 0, "attempt": 0, "has_payload": "00"}`+"\n\t"+`{"name": %q, "ts": %.1f, "ph": %q}`+"\n",
+				rank, name, ts, ph)
 		}
 		event("dynamo", "B")
 		for i := range n {
@@ -37,7 +38,8 @@ func jobOfPhases(ranks, n int) string {
 		}
 		event("dynamo", "E")
 		fmt.Fprintf(&b, `V1121 12:00:00.000000 7 torch/a.py:1] {"compilation_metrics": {"compile_id": "0/0", "co_name": "f", `+
-			`"entire_frame_compile_time_s": %g}, "rank": %d, "frame_id": 0, "frame_compile_id": 0, "attempt": 0}`+"\n", took.Seconds(), rank)
+			`"entire_frame_compile_time_s": %g}, "rank": %d, "frame_id": 0, "frame_compile_id": 0, "attempt": 0}`+"\n",
+			took.Seconds(), rank)
 	}
 	return b.String()
 }

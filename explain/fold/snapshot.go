@@ -306,9 +306,9 @@ func openPhases(f *Fold) []explain.Phase {
 }
 
 func copyPhases(f *Fold, r *explain.Report) {
-	f.cutPhases()
-	phases := make([]explain.Phase, 0, f.phasesKept)
-	for _, l := range f.phaseLists {
+	f.phases.bound()
+	phases := make([]explain.Phase, 0, f.phases.kept)
+	for _, l := range f.phases.order {
 		phases = append(phases, l.kept...)
 	}
 	open := openPhases(f)
@@ -317,7 +317,7 @@ func copyPhases(f *Fold, r *explain.Report) {
 	} else {
 		r.Unclosed = open
 	}
-	r.PhasesLeftOut, r.DeepPhases = f.phasesLeftOut, f.deepPhases
+	r.PhasesLeftOut, r.DeepPhases = f.phases.left, f.deepPhases
 	r.Instants, r.InstantsLeftOut = slices.Clone(f.instants), f.instantsLeftOut
 	sort.SliceStable(phases, func(i, j int) bool {
 		if !phases[i].Start.Equal(phases[j].Start) {

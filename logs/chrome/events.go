@@ -58,6 +58,7 @@ type trace struct {
 	ids     map[string]int32 // of names
 	tids    map[string]int32
 	stacked bool
+	rank    *int  // of a distributed job
 	skipped int64 // events that cannot be read
 }
 
@@ -103,7 +104,11 @@ func read(r io.Reader) (*trace, error) {
 			return nil
 		}
 		return tr.add(&e)
-	}, nil)
+	}, func(name string, text []byte) {
+		if name == "distributedInfo" {
+			tr.rank = rankOf(text)
+		}
+	})
 	return tr, err
 }
 

@@ -28,6 +28,8 @@ type Profile struct {
 	GPUs    []*GPU    `json:"gpus,omitempty"`
 	Peaks   []*Peak   `json:"peaks,omitempty"`
 
+	// Rank is that of the process in its job, nil where the trace does not tell.
+	Rank *int `json:"-"`
 	// Problems are what the trace does not say, as sentences.
 	Problems []string `json:"problems,omitempty"`
 	// Rest are operators that have no row for lack of room.

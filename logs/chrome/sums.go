@@ -24,10 +24,10 @@ func Read(r io.Reader) (*Profile, error) {
 		return nil, err
 	}
 	if len(t.events) == 0 {
-		return &Profile{Foreign: true}, nil
+		return &Profile{Foreign: true, Rank: t.rank}, nil
 	}
 	s := &sums{
-		tree: grow(t), p: &Profile{Stacked: t.stacked}, regions: map[string]*Region{}, graphs: map[Graph]int{},
+		tree: grow(t), p: &Profile{Stacked: t.stacked, Rank: t.rank}, regions: map[string]*Region{}, graphs: map[Graph]int{},
 		kernels: map[kernelKey]*Kernel{}, ops: map[Op]*Op{}, compiles: map[int64]string{}, launches: map[int64]int32{},
 	}
 	s.add()

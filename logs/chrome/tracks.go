@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -23,6 +24,12 @@ type Tracks struct {
 	Other int64
 	// Counters, Flows and Asyncs are those of Other that are of these kinds.
 	Counters, Flows, Asyncs int64
+
+	// Left counts the spans that Longest left out.
+	Left int64
+
+	did    func() string
+	extent func() int64
 }
 
 // Span is one event with a duration, or an instant, which has none.
@@ -77,6 +84,7 @@ func ReadTracks(r io.Reader) (*Tracks, error) {
 	for i, key := range t.keys {
 		t.out.Tracks = append(t.out.Tracks, t.title(t.pids[i], key))
 	}
+	t.out.did, t.out.extent = sync.OnceValue(t.out.compared), sync.OnceValue(t.out.long)
 	return &t.out, nil
 }
 

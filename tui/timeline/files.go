@@ -34,10 +34,35 @@ func (f *Files) Of(r *explain.Report) []*chrome.Tracks {
 		if f.have[t.File] == nil {
 			tracks, err := logs.ReadTracks(t.File)
 			f.have[t.File] = &file{tracks, err}
+			f.bound()
 		}
 		out[i] = f.have[t.File].tracks
 	}
 	return out
+}
+
+// maxSpans bounds the spans of all traces together, as many as one may have.
+var maxSpans = 4 << 20
+
+// bound leaves each trace its longest spans, as many as all can have.
+func (f *Files) bound() {
+	var counts []int
+	all := 0
+	for _, have := range f.have {
+		if have.tracks != nil {
+			counts = append(counts, len(have.tracks.Spans))
+			all += len(have.tracks.Spans)
+		}
+	}
+	if all <= maxSpans {
+		return
+	}
+	share := explain.EvenShare(counts, maxSpans)
+	for _, have := range f.have {
+		if have.tracks != nil {
+			have.tracks = have.tracks.Longest(share)
+		}
+	}
 }
 
 // Read are the traces of a report that have been read; while some are being read, none.

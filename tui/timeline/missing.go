@@ -22,6 +22,15 @@ func Missing(r *explain.Report, w Wish, traces []*chrome.Tracks) string {
 	if w.Before != nil && w.Before.PhasesLeftOut > 0 {
 		notes = append(notes, explain.Are(int(w.Before.PhasesLeftOut), "phase")+" not kept of the run before")
 	}
+	var left int64
+	for _, t := range traces {
+		if t != nil {
+			left += t.Left
+		}
+	}
+	if left > 0 {
+		notes = append(notes, explain.Are(int(left), "span")+" not kept, the shortest of each trace")
+	}
 	if text := notDrawn(traces); text != "" {
 		notes = append(notes, "not drawn: "+text)
 	}

@@ -79,6 +79,18 @@ func (g *Group) label(closed bool, room int) string {
 	return fmt.Sprintf("%s%d ranks", theme.GlyphFolded, len(g.Ranks))
 }
 
+// beside is the name of a rank and that of its thread, of which only the end is left where both do not fit in so many cells.
+func beside(rank, thread string, room int) string {
+	const least = 4 // cells that tell something
+	switch left := room - theme.Width(rank); {
+	case theme.Width(theme.Clean(thread)) <= left:
+		return rank + thread
+	case left >= least:
+		return rank + theme.CutLeft(theme.Clean(thread), left)
+	}
+	return rank
+}
+
 // GroupOf is the group of a track's rank, and which it is of Groups; nil where nobody compared it.
 func (ix *Index) GroupOf(track int32) (*Group, int) {
 	if m := ix.member(track); m.group >= 0 {
@@ -128,10 +140,14 @@ func (ix *Index) Folded(f Folding) *Index {
 	}
 	lines := ix.shares(shown, track, f.Lines)
 	for i, t := range shown {
-		if g, n := ix.GroupOf(t); g != nil && ix.RankOf(t) == g.Stands {
+		if g, n := ix.GroupOf(t); g != nil {
 			name, end := ix.Tracks[t], ix.suffix[t]
-			begin := end - len(fmt.Sprintf("rank %d", g.Stands))
-			out.labels[t] = name[:begin] + g.label(closed[n], room(f.Width)) + name[end:]
+			title := name[:end]
+			if ix.RankOf(t) == g.Stands {
+				begin := end - len(fmt.Sprintf("rank %d", g.Stands))
+				title = name[:begin] + g.label(closed[n], room(f.Width))
+			}
+			out.labels[t] = beside(title, name[end:], room(f.Width))
 		}
 		out.widest = max(out.widest, theme.Width(theme.Clean(out.labels[t])))
 		from := 0

@@ -52,9 +52,11 @@ func Of(r *explain.Report, w Wish, traces []*chrome.Tracks) *Index {
 	if w.Before != nil {
 		b.phases(w.Before, 1, w.Name)
 	}
+	groups, of := traceGroups(r, traces, len(b.groups))
+	b.groups = append(b.groups, groups...)
 	for i, t := range traces {
 		if t != nil {
-			b.trace(t, 2+i, len(r.Traces) > 1, r.Traces[i])
+			b.trace(t, i, len(r.Traces) > 1, r.Traces[i], of)
 		}
 	}
 	b.begin(w)
@@ -179,7 +181,7 @@ var traceStyles = map[string]theme.Style{
 	"python_function": theme.Accent,
 }
 
-func (b *builder) trace(t *chrome.Tracks, run int, several bool, of explain.ChromeTrace) {
+func (b *builder) trace(t *chrome.Tracks, file int, several bool, of explain.ChromeTrace, groups map[int]int32) {
 	styles := make([]theme.Style, len(t.Cats))
 	for i, c := range t.Cats {
 		styles[i] = traceStyles[c]
@@ -189,10 +191,14 @@ func (b *builder) trace(t *chrome.Tracks, run int, several bool, of explain.Chro
 	}
 	lanes := make([]int32, len(t.Tracks))
 	for i, name := range t.Tracks {
-		lanes[i] = b.lane(lane{run: run, rank: of.Rank, thread: i})
+		lanes[i] = b.lane(lane{run: ofTraces, rank: of.Rank, file: file, thread: i})
 		switch {
 		case of.Rank >= 0:
-			name = fmt.Sprintf("rank %d ", of.Rank) + name
+			title := fmt.Sprintf("rank %d", of.Rank)
+			name = title + " " + name
+			if g, ok := groups[of.Rank]; ok {
+				b.member[lanes[i]], b.suffix[lanes[i]] = member{g, int32(of.Rank)}, len(title)
+			}
 		case several:
 			name = filepath.Base(of.File) + " " + name
 		}
