@@ -201,3 +201,31 @@ func ranksInText(t *testing.T, r *explain.Report) {
 		t.Errorf("listed, too: %v", shown)
 	}
 }
+
+// TestOtherGraphParts: of ranks of which one captures another operator, that one is told apart.
+func TestOtherGraphParts(t *testing.T) {
+	dir, list := t.TempDir(), recordsOfRank(t)
+	otherGraph := func(r *rankRecord) {
+		if strings.Contains(r.head, "dynamo_output_graph") {
+			r.payload = strings.Replace(r.payload, "torch.nn.functional.relu(", "torch.nn.functional.silu(", 1)
+		}
+	}
+	for rank := range 16 {
+		if rank == 13 {
+			writeRank(t, dir, rank, list, otherGraph)
+		} else {
+			writeRank(t, dir, rank, list)
+		}
+	}
+	r, err := All(traces.Open(t, dir), "job")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.RankGroups) != 2 || r.Stats.MD5Mismatch > 0 {
+		t.Fatalf("%d groups, %+v", len(r.RankGroups), r.Stats)
+	}
+	if g := r.RankGroups[1]; explain.RankRanges(g.Ranks) != "13" || g.Parted.Kind != explain.PartGraph ||
+		!strings.Contains(g.Parted.Text, "captures a different graph of ") {
+		t.Errorf("ranks %s: %s: %s", explain.RankRanges(g.Ranks), g.Parted.Kind, g.Parted.Text)
+	}
+}
