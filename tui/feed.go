@@ -72,6 +72,7 @@ type Run struct {
 	Title   string // captioner.go
 	Root    string // folder from which paths are shown
 	Live    bool
+	Reading bool // a saved run, of which not all was read so far
 	Paused  bool
 	Control bool // pause and step are possible
 	Again   bool // it can run again

@@ -359,6 +359,12 @@ func TestOverviewWithoutFrames(t *testing.T) {
 	fine := &explain.Report{Frames: []*explain.Frame{{Name: "f", Status: explain.Compiled}}}
 	newDriver(t, &fakeFeed{report: fine, run: Run{Title: "x"}}, Options{}, 100,
 		24).script("expect nothing to do: every function was captured whole")
+	part := &explain.Report{Frames: fine.Frames, Live: true}
+	sofar := newDriver(t, &fakeFeed{report: part, run: Run{Title: "x", Reading: true}}, Options{}, 100, 24)
+	sofar.script("expect reading")
+	if strings.Contains(sofar.plain(), "nothing to do") {
+		t.Errorf("of what is not read to its end: %s", sofar.plain())
+	}
 	again := &explain.Report{Frames: fine.Frames, Totals: explain.Totals{Recompiles: 1}}
 	newDriver(t, &fakeFeed{report: again, run: Run{Title: "x"}}, Options{}, 100,
 		24).script("expect no graph breaks; 1 recompile (screen 4)")

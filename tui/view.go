@@ -246,6 +246,8 @@ func (sc *scene) programState() theme.Line {
 			l = append(l, theme.Span{Text: "  " + phase + " " + seconds(took), Style: theme.Yellow})
 		}
 		return l
+	case r.Reading:
+		return theme.Line{theme.T(theme.Yellow, theme.GlyphRunning+" reading")}
 	case r.Ended != "" && r.Failed:
 		return theme.Line{theme.T(theme.Red|theme.Bold, theme.GlyphFailed+" "+theme.Cut(r.Ended, 60))}
 	case r.Ended != "":

@@ -126,6 +126,7 @@ func (f *feed) follow(st *feedState, paths []string, o logs.Options) error {
 			err = fold.Follow(ctx, store, st.fold, st.printed.add)
 			f.ends(st)
 		} else {
+			st.fold.SetLive(true) // nothing is said of the whole before it is read
 			err = store.Read(ctx, func(r *logs.Record) {
 				st.fold.Add(r)
 				st.printed.add(r)
@@ -296,6 +297,11 @@ func (f *feed) Run() tui.Run {
 	st := f.state
 	r := tui.Run{Title: f.shownTitle(), Root: f.root, Live: st.live, Start: st.start, Elapsed: st.took}
 	r.Watched, r.Changes = f.watched, f.changes
+	select {
+	case <-st.done:
+	default:
+		r.Reading = !st.live && st.child == nil
+	}
 	r.Paused, r.Where = st.paused()
 	r.Control = st.live && st.child != nil && st.child.controlled()
 	r.Again = f.again != nil
