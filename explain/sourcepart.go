@@ -9,10 +9,10 @@ import (
 	"tcdbg/logs"
 )
 
-// This file is for files of which a part is here, as in a bundle: what stands in the place of
-// the other lines, and which lines advice has asked for beside those that a trace names.
+// This file handles source files of which only a part is available, as in a bundle: what replaces
+// the missing lines, and which lines advice needs besides those that a trace names.
 
-// notHere is what stands for a line that was left out, as a comment: a Go file still parses.
+// notHere replaces a line that was left out. It is written as a comment, so that a Go file still parses.
 const notHere = "not in this bundle"
 
 // LeftOutLine stands for a line of a file that was left out.

@@ -137,7 +137,7 @@ type Finding struct {
 	FilledTimes, Before int
 }
 
-// named is the user's expression, or what stands for it where the trace gives it no name that the user knows.
+// named is the user's expression, or a generic term where the trace has no name that the user would know.
 func (f *Finding) named(otherwise string) string { return cmp.Or(f.Name, otherwise) }
 
 // Effect is how far an advice helps, which its trial checks.

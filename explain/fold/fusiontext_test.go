@@ -73,8 +73,8 @@ func TestRefusalsStandInTheirRound(t *testing.T) {
 	}
 }
 
-// TestNodesAmongDecisions: what tcdbg exec has written of the nodes comes before the decisions on them; those of
-// the backward graph, under the same compile, begin anew.
+// TestNodesAmongDecisions: what tcdbg exec has written of the nodes comes before the decisions on them; the backward
+// graph, under the same compile, starts its own list.
 func TestNodesAmongDecisions(t *testing.T) {
 	var lines []string
 	for _, size := range []string{"64", "32"} {

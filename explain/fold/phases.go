@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tcdbg/explain"
+	"tcdbg/logs/bounds"
 )
 
 // This file keeps the phases of the flame chart, and bounds them so that no rank is left out because others were read
@@ -67,7 +68,7 @@ func (all *phaseLists) bound() {
 	for i, l := range all.order {
 		counts[i] = len(l.kept)
 	}
-	share := explain.EvenShare(counts, maxPhases/2)
+	share := bounds.EvenShare(counts, maxPhases/2)
 	rest := maxPhases
 	for _, l := range all.order {
 		rest -= min(share, len(l.kept))
@@ -78,37 +79,9 @@ func (all *phaseLists) bound() {
 		more := max(0, min(rest, len(l.kept)-share))
 		rest -= more
 		if n := len(l.kept) - share - more; n > 0 {
-			l.longest(share + more)
+			l.kept, l.cut = bounds.Longest(l.kept, share+more, func(p *explain.Phase) time.Duration { return p.Dur })
 			all.left += int64(n)
 			all.kept -= n
 		}
 	}
-}
-
-// longest leaves the n longest of a list, of those that took equally long the first.
-func (l *phaseList) longest(n int) {
-	times := make([]time.Duration, len(l.kept))
-	for i := range l.kept {
-		times[i] = l.kept[i].Dur
-	}
-	slices.Sort(times)
-	l.cut = times[len(times)-n-1]
-	equal := n // how many that took as long as the longest that is left out are kept
-	for _, t := range slices.Backward(times) {
-		if t == l.cut {
-			break
-		}
-		equal--
-	}
-	kept := make([]explain.Phase, 0, n)
-	for i := range l.kept {
-		switch p := &l.kept[i]; {
-		case p.Dur == l.cut && equal > 0:
-			equal--
-			kept = append(kept, *p)
-		case p.Dur > l.cut:
-			kept = append(kept, *p)
-		}
-	}
-	l.kept = kept
 }

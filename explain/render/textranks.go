@@ -14,7 +14,7 @@ import (
 // standing are the ranks that stand for others and those that others stand for.
 type standing struct {
 	hidden map[int]bool
-	text   string // which stand for how many; "" where each stands for itself
+	text   string // says which ranks are listed and for how many each; "" where all are
 }
 
 // mostGroups bounds the groups of which the line above a list tells.

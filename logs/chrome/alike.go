@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"slices"
+
+	"tcdbg/logs/bounds"
 )
 
 // This file says what the program of a trace did, so that traces of the ranks of one job can be compared.
@@ -132,27 +134,7 @@ func (t *Tracks) Longest(n int) *Tracks {
 	}
 	t.did()
 	t.extent()
-	times := make([]int64, len(t.Spans))
-	for i := range t.Spans {
-		times[i] = t.Spans[i].Dur
-	}
-	slices.Sort(times)
-	cut, equal := times[len(times)-n-1], n // how many that took as long as the longest that goes are kept
-	for _, d := range slices.Backward(times) {
-		if d == cut {
-			break
-		}
-		equal--
-	}
-	kept := make([]Span, 0, n)
-	for _, s := range t.Spans {
-		if s.Dur == cut && equal > 0 {
-			equal--
-			kept = append(kept, s)
-		} else if s.Dur > cut {
-			kept = append(kept, s)
-		}
-	}
+	kept, _ := bounds.Longest(t.Spans, n, func(s *Span) int64 { return s.Dur })
 	out := *t
 	out.Left, out.Spans = t.Left+int64(len(t.Spans)-n), kept
 	return &out

@@ -5,6 +5,7 @@ import (
 
 	"tcdbg/explain"
 	"tcdbg/logs"
+	"tcdbg/logs/bounds"
 	"tcdbg/logs/chrome"
 )
 
@@ -57,7 +58,7 @@ func (f *Files) bound() {
 	if all <= maxSpans {
 		return
 	}
-	share := explain.EvenShare(counts, maxSpans)
+	share := bounds.EvenShare(counts, maxSpans)
 	for _, have := range f.have {
 		if have.tracks != nil {
 			have.tracks = have.tracks.Longest(share)
