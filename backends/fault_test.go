@@ -18,13 +18,19 @@ import (
 // code 70 and the page names signal, graph and kernel, in whichever thread it
 // was. The faulting process is this test binary run again.
 
-const faultEnv = "TCDBG_TEST_FAULT_PAGE"
+const (
+	faultEnv = "TCDBG_TEST_FAULT_PAGE"
+	noPage   = "none" // the child has none
+)
 
 // TestFaultChild is the process that faults; it does nothing by itself.
 func TestFaultChild(t *testing.T) {
 	page := os.Getenv(faultEnv)
 	if page == "" {
 		t.Skip("runs as a child of TestKernelFault only")
+	}
+	if page == noPage {
+		page = ""
 	}
 	set := NewSet(Config{CacheDir: os.Getenv("TCDBG_TEST_CACHE"), FaultPage: page, Threads: 2})
 	b, err := set.Get("inductor")
@@ -85,6 +91,12 @@ func TestKernelFault(t *testing.T) {
 			}
 		})
 	}
+	t.Run("no page", func(t *testing.T) {
+		out, code := faultChild(t, noPage, "fused_silu_0")
+		if code != 70 || !strings.Contains(out, "tcdbg: a fault in kernel fused_silu_0 of graph faulty\n") {
+			t.Errorf("exit code %d\n%s", code, out)
+		}
+	})
 	t.Run("none", func(t *testing.T) {
 		page := filepath.Join(t.TempDir(), "fault")
 		_ = os.WriteFile(page, make([]byte, faultPageSize), 0o644)
