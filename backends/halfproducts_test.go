@@ -32,10 +32,10 @@ func halfShapes() []halfShape {
 // halfSets are the ways to compute products of half precision.
 func halfSets(t *testing.T, f func(t *testing.T, b tracer.Backend)) {
 	eachExecutor(t, f)
-	for _, left := range []bool{false, true} {
-		t.Run(fmt.Sprintf("this processor, dot product left out: %v", left), func(t *testing.T) {
+	for use, name := range map[DotUse]string{UseAnyDot: "used", UseNoDot: "left out"} {
+		t.Run("this processor, dot product "+name, func(t *testing.T) {
 			needCompiler(t)
-			f(t, &inductorBackend{NewSet(Config{CacheDir: sharedCache, Threads: 2, NoBFloatDot: left, Stderr: t.Output()})})
+			f(t, &inductorBackend{NewSet(Config{CacheDir: sharedCache, Threads: 2, BFloatDot: use, Stderr: t.Output()})})
 		})
 	}
 }
@@ -115,17 +115,20 @@ func roundedOnce(got, want *torch.Tensor, k int) error {
 	return nil
 }
 
-// TestBFloatDotIsChosen: where the processor has the dot product of bfloat16, products are described by it, and by
-// another type where it is left out.
+// TestBFloatDotIsChosen: where the processor has the dot product of bfloat16, products are described by it if it is
+// asked for or quick there, and by another type where it is left out.
 func TestBFloatDotIsChosen(t *testing.T) {
 	needCompiler(t)
 	if cpu := thisCPU(); cpu.Lanes != 16 || !strings.Contains(cpu.Flags, "avx512_bf16") {
 		t.Skip("this processor has no AVX512-BF16")
 	}
-	for _, left := range []bool{false, true} {
-		e := NewSet(Config{CacheDir: sharedCache, Threads: 2, NoBFloatDot: left}).engine()
+	for _, use := range []DotUse{UseFastDot, UseAnyDot, UseNoDot} {
+		e := NewSet(Config{CacheDir: sharedCache, Threads: 2, BFloatDot: use}).engine()
 		if e.err != nil {
 			t.Fatal(e.err)
+		}
+		if e.rt.bfloatDot == NoDot {
+			t.Fatal("the runtime library knows of no dot product")
 		}
 		g := newTestGraph("dot")
 		m := g.outputs(g.Emit(ops.Mm, g.input(filled(ops.BFloat16, 1, 20, 30)), g.param(filled(ops.BFloat16, 2, 30, 40))))
@@ -133,7 +136,10 @@ func TestBFloatDotIsChosen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := map[bool]string{false: "bfloat16 dot product", true: "bfloat16 in float32"}[left]
+		want := "bfloat16 in float32"
+		if use == UseAnyDot || use == UseFastDot && e.rt.bfloatDot == FastDot {
+			want = "bfloat16 dot product"
+		}
 		if n := strings.Count(strings.Join(p.Shards, ""), want); n != 2 { // the packing and the product
 			t.Errorf("%q stands %d times in the program, not twice", want, n)
 		}

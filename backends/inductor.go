@@ -210,7 +210,7 @@ func (e *engine) compiled(g *graph.Graph, r *tracer.Request, opt inductor.Option
 
 // machine is what kernels are written for.
 func (e *engine) machine() cpp.Machine {
-	return cpp.Machine{Lanes: e.lanes, Cache: e.cpu.Cache, BFloatDot: e.rt != nil && e.rt.bfloatDot && !e.set.cfg.NoBFloatDot}
+	return cpp.Machine{Lanes: e.lanes, Cache: e.cpu.Cache, BFloatDot: e.rt != nil && e.rt.bfloatDot.used(e.set.cfg.BFloatDot)}
 }
 
 // failed leaves a graph to the interpreter, because its code could not be made or loaded.

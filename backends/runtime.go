@@ -43,7 +43,7 @@ var runtimeText = sync.OnceValue(func() string {
 type runtimeLib struct {
 	run, one, packed, regions uintptr
 	threads                   int
-	bfloatDot                 bool // products of bfloat16 are an instruction
+	bfloatDot                 DotProduct // the processor's for bfloat16
 }
 
 // runtimes holds the loaded libraries by path, so that several sets in one
@@ -122,7 +122,7 @@ func (e *engine) startRuntime(path string) (*runtimeLib, error) {
 	n := ccall(syms["tc_start"], uintptr(threads))
 	return &runtimeLib{
 		run: syms["tc_run"], one: syms["tc_run_one"], packed: syms["tc_packed"], regions: syms["tc_regions"], threads: int(n),
-		bfloatDot: ccall(syms["tc_bfloat_dot"]) != 0,
+		bfloatDot: DotProduct(ccall(syms["tc_bfloat_dot"])),
 	}, nil
 }
 

@@ -25,8 +25,8 @@ type Config struct {
 	Lanes     int       // float32 elements in a vector; 0: what the CPU has
 	Trap      string    // for tests: "KERNEL" or "KERNEL,pool" faults on purpose; empty: $TCDBG_TRAP_KERNEL
 	Stderr    io.Writer // for warnings; nil: os.Stderr
-	// NoBFloatDot leaves the processor's dot product of bfloat16 out: products are computed in float32.
-	NoBFloatDot bool
+	// BFloatDot is for tests: which dot products of bfloat16 are used; zero: those that are quicker than float32.
+	BFloatDot DotUse
 
 	Faults *inductor.Faults // for tests: wrong on purpose
 }

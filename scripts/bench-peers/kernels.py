@@ -38,7 +38,7 @@ def slow(binary, model, workload, cache, state, machine):
         if calls > first:  # else it runs only when parameters change
             us = (min(o[key][0] for o in often) - before) / (calls - first) / 1e3
             families[k["name"].rstrip("0123456789").rstrip("_"), k["flops"] or 0, k["bytes"] or 0].append(us)
-    rate = machine.dots if workload.half and machine.dots else machine.flops
+    rate = machine.rate(workload.half)
     all_of_them = [
         Family(name, flops, moved, us, max(flops / rate, moved / max(machine.read, machine.copy)) / 1e3)
         for (name, flops, moved), us in families.items()
