@@ -109,6 +109,7 @@ func TestBlocksOfDynamicBatch(t *testing.T) {
 func TestWinogradOfBlocks(t *testing.T) {
 	for _, c := range test.Some(t, 1, [][5]int{
 		{13, 9, 1, 48, 32}, {7, 7, 1, 64, 40}, {21, 40, 0, 32, 33}, {11, 12, 2, 96, 64}, {30, 61, 1, 32, 48}, {8, 6, 1, 128, 64},
+		{14, 14, 1, 256, 256}, {7, 9, 1, 288, 200}, {13, 5, 1, 224, 160},
 	}) {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			height, width, pad, channels, last := c[0], c[1], c[2], c[3], c[4]
@@ -119,6 +120,26 @@ func TestWinogradOfBlocks(t *testing.T) {
 			z := g.Emit(ops.Relu, y)
 			everywhere(t, g.outputs(g.Emit(ops.AdaptiveAvgPool2d, z, ints(1, 1)), g.conv(z, last, 3, 1, 1, 1)), g.in, 1e-3)
 		})
+	}
+}
+
+// TestWinogradOfLots: filters that a second cache does not hold are read once for each lot of tiles; of so many tiles a part is
+// turned at a time, and rows of both images share a lot.
+func TestWinogradOfLots(t *testing.T) {
+	needCompiler(t)
+	for _, threads := range []int{1, 2, 5} {
+		g := &modelGraph{testGraph: newTestGraph("lots")}
+		x := g.conv(g.input(filled(ops.Float32, 1, 2, 3, 53, 52)), 3, 96, 1, 1, 1)
+		y := g.Emit(ops.Relu, g.conv(x, 96, 256, 3, 1, 1))
+		m := g.outputs(g.Emit(ops.AvgPool2d, y, ints(4, 4)), g.Emit(ops.MaxPool2d, y, ints(4, 4)))
+		be := &inductorBackend{NewSet(Config{CacheDir: sharedCache, Threads: threads})}
+		run, err := be.Compile(&tracer.Request{Module: m, Example: g.in})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := sameValues(run(g.in), m.Run(g.in), 1e-3); err != nil {
+			t.Errorf("%d threads: %v", threads, err)
+		}
 	}
 }
 
