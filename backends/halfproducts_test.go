@@ -32,10 +32,14 @@ func halfShapes() []halfShape {
 // halfSets are the ways to compute products of half precision.
 func halfSets(t *testing.T, f func(t *testing.T, b tracer.Backend)) {
 	eachExecutor(t, f)
-	for use, name := range map[DotUse]string{UseAnyDot: "used", UseNoDot: "left out"} {
-		t.Run("this processor, dot product "+name, func(t *testing.T) {
+	for use, name := range map[BFloatUse]string{Fastest: "as is fastest", AnyDot: "dot product", Widened: "float32", MadeUpTiles: "tiles in C"} {
+		t.Run("this processor, "+name, func(t *testing.T) {
 			needCompiler(t)
-			f(t, &inductorBackend{NewSet(Config{CacheDir: sharedCache, Threads: 2, BFloatDot: use, Stderr: t.Output()})})
+			set := NewSet(Config{CacheDir: sharedCache, Threads: 2, BFloat: use, Stderr: t.Output()})
+			if e := set.engine(); use == MadeUpTiles && e.err == nil && e.rt.bfloat&hasTiles == 0 {
+				t.Skip("tiles in C need a processor with the dot product of bfloat16")
+			}
+			f(t, &inductorBackend{set})
 		})
 	}
 }
@@ -115,19 +119,19 @@ func roundedOnce(got, want *torch.Tensor, k int) error {
 	return nil
 }
 
-// TestBFloatDotIsChosen: where the processor has the dot product of bfloat16, products are described by it if it is
-// asked for or quick there, and by another type where it is left out.
-func TestBFloatDotIsChosen(t *testing.T) {
+// TestBFloatIsChosen: where the processor has the dot product of bfloat16, or tiles, products are described by them if
+// they are asked for or fast there, and by another type where they are left out.
+func TestBFloatIsChosen(t *testing.T) {
 	needCompiler(t)
 	if cpu := thisCPU(); cpu.Lanes != 16 || !strings.Contains(cpu.Flags, "avx512_bf16") {
 		t.Skip("this processor has no AVX512-BF16")
 	}
-	for _, use := range []DotUse{UseFastDot, UseAnyDot, UseNoDot} {
-		e := NewSet(Config{CacheDir: sharedCache, Threads: 2, BFloatDot: use}).engine()
+	for _, use := range []BFloatUse{Fastest, AnyDot, Widened, MadeUpTiles} {
+		e := NewSet(Config{CacheDir: sharedCache, Threads: 2, BFloat: use}).engine()
 		if e.err != nil {
 			t.Fatal(e.err)
 		}
-		if e.rt.bfloatDot == NoDot {
+		if e.rt.bfloat&hasDot == 0 {
 			t.Fatal("the runtime library knows of no dot product")
 		}
 		g := newTestGraph("dot")
@@ -137,7 +141,10 @@ func TestBFloatDotIsChosen(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := "bfloat16 in float32"
-		if use == UseAnyDot || use == UseFastDot && e.rt.bfloatDot == FastDot {
+		switch {
+		case use == MadeUpTiles, use == Fastest && e.rt.bfloat&hasTiles != 0:
+			want = "bfloat16 tiles"
+		case use == AnyDot, use == Fastest && e.rt.bfloat&fastDot != 0:
 			want = "bfloat16 dot product"
 		}
 		if n := strings.Count(strings.Join(p.Shards, ""), want); n != 2 { // the packing and the product

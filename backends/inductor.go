@@ -195,7 +195,7 @@ func (e *engine) compiled(g *graph.Graph, r *tracer.Request, opt inductor.Option
 	if o.NoInPlace {
 		opt.Replaces = nil
 	}
-	opt.Machine = e.machine()
+	opt.Machine = cmp.Or(opt.Machine, e.machine())
 	opt.Cores, opt.ID, opt.Log = cmp.Or(o.CompileThreads, runtime.GOMAXPROCS(0)), r.ID, r.Log
 	prog, err := inductor.Compile(g, opt)
 	end()
@@ -210,7 +210,11 @@ func (e *engine) compiled(g *graph.Graph, r *tracer.Request, opt inductor.Option
 
 // machine is what kernels are written for.
 func (e *engine) machine() cpp.Machine {
-	return cpp.Machine{Lanes: e.lanes, Cache: e.cpu.Cache, BFloatDot: e.rt != nil && e.rt.bfloatDot.used(e.set.cfg.BFloatDot)}
+	m := cpp.Machine{Lanes: e.lanes, Cache: e.cpu.Cache}
+	if e.rt != nil {
+		m.BFloat = e.rt.bfloat.chosen(e.set.cfg.BFloat)
+	}
+	return m
 }
 
 // failed leaves a graph to the interpreter, because its code could not be made or loaded.

@@ -20,6 +20,7 @@ import (
 	"tcdbg/graph"
 	"tcdbg/graph/exported"
 	"tcdbg/inductor"
+	"tcdbg/inductor/codegen/cpp"
 	"tcdbg/inductor/plan"
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
@@ -130,6 +131,10 @@ func (e *engine) compileLibrary(
 		r.Example = append(r.Example, inputs[i])
 	}
 	var written []string
+	elsewhere := e.machine()
+	if e.rt != nil { // tiles have to be asked for in each process
+		elsewhere.BFloat = (e.rt.bfloat &^ hasTiles).chosen(e.set.cfg.BFloat)
+	}
 	ar := aotRequest(r)
 	ar.Compile = func(part aot.Part) (aot.Runnable, error) {
 		for i, ph := range part.Graph.Placeholders() {
@@ -137,7 +142,7 @@ func (e *engine) compileLibrary(
 				written = append(written, library.Printable(stored[i]))
 			}
 		}
-		opt := inductor.Options{Params: paramInputs(part.Graph, part.Written, r.Changing)}
+		opt := inductor.Options{Params: paramInputs(part.Graph, part.Written, r.Changing), Machine: elsewhere}
 		x, err := e.compiled(part.Graph, r, opt)
 		if err != nil {
 			return nil, err
@@ -156,7 +161,7 @@ func (e *engine) compileLibrary(
 		return nil, errors.New("a result of the program shows memory of an input")
 	}
 	halves := slices.ContainsFunc(lib.Program.Buffers, func(b plan.Buffer) bool { return b.DType == ops.BFloat16 })
-	lib.Features = library.Features(runtime.GOARCH, e.lanes, halves && e.machine().BFloatDot)
+	lib.Features = library.Features(runtime.GOARCH, e.lanes, halves && elsewhere.BFloat == cpp.BFloatDot)
 	for _, g := range g.Env.Guards {
 		if !g.Rel.Sure() {
 			lib.Guards = append(lib.Guards, g.Rel)

@@ -21,7 +21,7 @@ var runtimeFiles embed.FS
 // runtimeParts are the files, each of which uses those before it.
 var runtimeParts = []string{
 	"pool", "gemm", "half", "small", "planes", "pixels", "winograd", "depthwise", "conv", "direct", "made", "winoblocks", "winolots",
-	"product", "attention", "calls",
+	"tiles", "product", "attention", "calls",
 }
 
 // runtimeText is the library as one translation unit.
@@ -43,7 +43,7 @@ var runtimeText = sync.OnceValue(func() string {
 type runtimeLib struct {
 	run, one, packed, regions uintptr
 	threads                   int
-	bfloatDot                 DotProduct // the processor's for bfloat16
+	bfloat                    bfloatWays // of the processor
 }
 
 // runtimes holds the loaded libraries by path, so that several sets in one
@@ -58,6 +58,9 @@ var runtimes struct {
 func (e *engine) loadRuntime() (*runtimeLib, error) {
 	text := runtimeText()
 	flags := append([]string{fmt.Sprintf("-DTC_LANES=%d", e.lanes)}, runtimeFlags...)
+	if e.set.cfg.BFloat == MadeUpTiles {
+		flags = append(flags, "-DTC_TILES")
+	}
 	var lib *runtimeLib
 	_, err := e.cache.Load(codecache.Request{
 		Kind: codecache.Runtime, Parts: []string{text, strings.Join(flags, " "), e.cc.id, e.cpu.Flags},
@@ -94,7 +97,7 @@ func (e *engine) startRuntime(path string) (*runtimeLib, error) {
 		return nil, err
 	}
 	syms := map[string]uintptr{}
-	for _, name := range []string{"tc_start", "tc_faults", "tc_trap", "tc_run", "tc_run_one", "tc_packed", "tc_regions", "tc_bfloat_dot"} {
+	for _, name := range []string{"tc_start", "tc_faults", "tc_trap", "tc_run", "tc_run_one", "tc_packed", "tc_regions", "tc_bfloat"} {
 		if syms[name], err = dlsym(lib, name); err != nil {
 			return nil, err
 		}
@@ -122,7 +125,7 @@ func (e *engine) startRuntime(path string) (*runtimeLib, error) {
 	n := ccall(syms["tc_start"], uintptr(threads))
 	return &runtimeLib{
 		run: syms["tc_run"], one: syms["tc_run_one"], packed: syms["tc_packed"], regions: syms["tc_regions"], threads: int(n),
-		bfloatDot: DotProduct(ccall(syms["tc_bfloat_dot"])),
+		bfloat: bfloatWays(ccall(syms["tc_bfloat"])),
 	}, nil
 }
 

@@ -25,8 +25,8 @@ type Config struct {
 	Lanes     int       // float32 elements in a vector; 0: what the CPU has
 	Trap      string    // for tests: "KERNEL" or "KERNEL,pool" faults on purpose; empty: $TCDBG_TRAP_KERNEL
 	Stderr    io.Writer // for warnings; nil: os.Stderr
-	// BFloatDot is for tests: which dot products of bfloat16 are used; zero: those that are quicker than float32.
-	BFloatDot DotUse
+	// BFloat is for tests: how products of bfloat16 are computed; zero: as is fastest.
+	BFloat BFloatUse
 
 	Faults *inductor.Faults // for tests: wrong on purpose
 }

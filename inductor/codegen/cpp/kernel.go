@@ -16,9 +16,20 @@ import (
 type Machine struct {
 	Lanes int   // float32 elements in a vector: 4, 8 or 16
 	Cache int64 // bytes of the last-level cache that are ours; larger outputs are stored past it
-	// BFloatDot says that sums of two products of bfloat16 are an instruction.
-	BFloatDot bool
+	// BFloat is how products of bfloat16 are computed.
+	BFloat BFloat
 }
+
+// BFloat is a way to compute products of bfloat16.
+type BFloat int
+
+// Numbers are made float32 first; sums of two products are an instruction, the dot product; or products of 16 rows and
+// columns are one, of tiles (AMX).
+const (
+	BFloatWidened BFloat = iota
+	BFloatDot
+	BFloatTiles
+)
 
 // Env is what the kernels of a program share.
 type Env struct {

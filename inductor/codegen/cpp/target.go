@@ -40,7 +40,10 @@ func (t *Target) Packing(p *plan.Plan, n *ir.Node) (*ir.Buffer, plan.ConvForm, i
 		return nil, 0, 0
 	}
 	width := int64(2 * t.Lanes)
-	if mm.B.DType != ops.Float32 { // two numbers in the place of one
+	switch {
+	case mm.B.DType == ops.BFloat16 && t.BFloat == BFloatTiles: // of 32 rows each
+		k = (k + 31) / 32 * 16
+	case mm.B.DType != ops.Float32: // two numbers in the place of one
 		k = (k + 1) / 2
 	}
 	return mm.B, 0, (cols + width - 1) / width * width * k

@@ -283,8 +283,10 @@ func (l location) row() string {
 // runtime's numbers; float32 is not said.
 func (m Machine) typeText(d ops.DType) string {
 	switch {
-	case d == ops.BFloat16 && m.BFloatDot:
+	case d == ops.BFloat16 && m.BFloat == BFloatDot:
 		return ", .type = 3 /* bfloat16 dot product */"
+	case d == ops.BFloat16 && m.BFloat == BFloatTiles:
+		return ", .type = 4 /* bfloat16 tiles */"
 	case d == ops.BFloat16:
 		return ", .type = 1 /* bfloat16 in float32 */"
 	case d == ops.Float16:
