@@ -32,7 +32,8 @@ func halfShapes() []halfShape {
 // halfSets are the ways to compute products of half precision.
 func halfSets(t *testing.T, f func(t *testing.T, b tracer.Backend)) {
 	eachExecutor(t, f)
-	for use, name := range map[BFloatUse]string{Fastest: "as is fastest", AnyDot: "dot product", Widened: "float32", MadeUpTiles: "tiles in C"} {
+	ways := map[BFloatUse]string{Fastest: "as is fastest", AnyDot: "dot product", Widened: "float32", MadeUpTiles: "tiles in C"}
+	for use, name := range ways {
 		t.Run("this processor, "+name, func(t *testing.T) {
 			needCompiler(t)
 			set := NewSet(Config{CacheDir: sharedCache, Threads: 2, BFloat: use, Stderr: t.Output()})

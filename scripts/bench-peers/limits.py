@@ -16,7 +16,7 @@ STATES = {"SGD": 1, "Adam": 2, "AdamW": 2}  # tensors that the optimizer keeps o
 @dataclass
 class Machine:
     """GFLOP/s of multiply-adds on registers, GB/s read, GB/s read and written, on so many threads; GFLOP/s
-    of bfloat16's dot product, 0 where the processor has none."""
+    of bfloat16 by tiles or the dot product, 0 where the processor has neither."""
 
     flops: float
     read: float
@@ -37,7 +37,7 @@ def processor():
 
 def told(machine):
     """The limits in a line."""
-    dots = f" Dot products of bfloat16: {machine.dots:.0f} GFLOP/s." if machine.dots else ""
+    dots = f" Products of bfloat16: {machine.dots:.0f} GFLOP/s." if machine.dots else ""
     return f"Multiply-adds: {machine.flops:.0f} GFLOP/s. Memory: {machine.read:.0f} GB/s read, {machine.copy:.0f} GB/s read and written." + dots
 
 
