@@ -37,7 +37,7 @@ type allocator struct {
 	live    int              // bytes handed out and not yet returned
 	pending int              // bytes handed out since the last collection
 	small   int              // bytes of blocks that lie in Go's heap
-	rest    int              // bytes that the last collection found there besides
+	rest    int              // bytes that the last collection found there besides; 0: not known
 	epochs  epochs
 }
 
@@ -103,13 +103,7 @@ func (a *allocator) get(class int) []byte {
 	if block := a.take(class); block != nil {
 		return block
 	}
-	a.mu.Lock()
-	collect := a.pending > a.allowance()
-	if collect {
-		a.pending = 0
-	}
-	a.mu.Unlock()
-	if collect {
+	if a.mustCollect() {
 		runtime.GC()
 		a.weigh()
 		if block := a.take(class); block != nil {
@@ -122,6 +116,23 @@ func (a *allocator) get(class int) []byte {
 	a.pending += class
 	a.mu.Unlock()
 	return a.fresh(class)
+}
+
+// mustCollect reports whether it is time for a collection.
+func (a *allocator) mustCollect() bool {
+	a.mu.Lock()
+	first := a.rest == 0 && a.pending > a.allowance()
+	a.mu.Unlock()
+	if first { // what there is to look through is not known; it is no more than this
+		a.note("/memory/classes/heap/objects:bytes")
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.pending <= a.allowance() {
+		return false
+	}
+	a.pending = 0
+	return true
 }
 
 // fresh makes a new block.
@@ -140,12 +151,14 @@ func (a *allocator) allowance() int {
 	return max(minPending, min(a.rest*pendingShare, maxPending), a.live/4)
 }
 
-// weigh takes note of what Go's heap holds besides the blocks.
-func (a *allocator) weigh() {
-	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+// weigh takes note of what Go's heap holds besides the blocks, as the last collection found.
+func (a *allocator) weigh() { a.note("/gc/heap/live:bytes") }
+
+func (a *allocator) note(metric string) {
+	sample := []metrics.Sample{{Name: metric}}
 	metrics.Read(sample)
 	a.mu.Lock()
-	a.rest = int(sample[0].Value.Uint64()) - a.small
+	a.rest = max(int(sample[0].Value.Uint64())-a.small, 1)
 	a.mu.Unlock()
 }
 
