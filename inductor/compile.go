@@ -133,7 +133,7 @@ var passes = pass.NewTable("inductor",
 			{Pass: "lower", Why: "addresses of loops are what is rewritten"},
 			{Pass: "concat", Why: "pieces are found by their addresses in plain images"},
 		},
-		Run: (*compiler).layout, Print: (*compiler).text, Record: true,
+		Run: (*compiler).layout, Print: (*compiler).text, Notes: true, Record: true,
 		Check: func(c *compiler) error { return errors.Join(c.ir.Check(), c.ir.CheckAddresses()) },
 	},
 	pass.Pass[*compiler]{
