@@ -356,11 +356,11 @@ func (c *compiler) attention() (int, error) {
 
 // groupsText prints a schedule: each group with its nodes.
 func groupsText(groups []*sched.Group) string {
-	var sb strings.Builder
+	b := make([]byte, 0, 512*len(groups))
 	for _, g := range groups {
-		sb.WriteString(g.String())
+		b = g.Append(b)
 	}
-	return sb.String()
+	return string(b)
 }
 
 func (c *compiler) generate() (int, error) {

@@ -296,33 +296,36 @@ func position(it *Item) int {
 }
 
 // String prints the group: its loops, and each node with its body over them.
-func (g *Group) String() string {
-	var sb strings.Builder
-	sb.WriteString(g.Name() + " " + g.Ranges() + "\n")
+func (g *Group) String() string { return string(g.Append(nil)) }
+
+// Append is String at the end of b.
+func (g *Group) Append(b []byte) []byte {
+	b = append(append(append(b, g.Name()...), ' '), g.Ranges()...)
+	b = append(b, '\n')
 	if g.Before != nil {
-		sb.WriteString("  before it " + g.Before.Ranges() + "\n")
-		sb.WriteString(g.Before.bodies())
+		b = append(append(append(b, "  before it "...), g.Before.Ranges()...), '\n')
+		b = g.Before.appendBodies(b)
 	}
-	sb.WriteString(g.bodies())
-	return sb.String()
+	return g.appendBodies(b)
 }
 
-// bodies prints the nodes with their bodies over the group's loops.
-func (g *Group) bodies() string {
-	var sb strings.Builder
+// appendBodies prints the nodes with their bodies over the group's loops.
+func (g *Group) appendBodies(b []byte) []byte {
 	outer, inner := g.loops()
 	order := slices.Concat(outer, inner)
+	view := ir.Node{Outer: g.sizes(outer), Inner: g.sizes(inner)}
 	for _, it := range g.Items {
 		if it.Node.Kind == ir.Matmul || it.Node.Kind == ir.Extern {
-			sb.WriteString("  " + it.Node.Head() + "\n")
+			b = append(it.Node.AppendHead(append(b, "  "...)), '\n')
 		}
-		view := ir.Node{Outer: g.sizes(outer), Inner: g.sizes(inner), Body: slices.Clone(it.Body)}
+		view.Body = slices.Clone(it.Body)
 		for i := range view.Body {
 			view.Body[i].Index = inOrder(view.Body[i].Index, order)
-			sb.WriteString("  " + it.Node.Name + ": " + view.ValueText(i) + "\n")
+			b = append(append(append(b, "  "...), it.Node.Name...), ": "...)
+			b = append(view.AppendValue(b, i), '\n')
 		}
 	}
-	return sb.String()
+	return b
 }
 
 // inOrder is the address x with its loops in another order.
