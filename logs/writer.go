@@ -109,7 +109,11 @@ func (w *Writer) write(o Out, meta []byte) {
 	if w.err != nil {
 		return
 	}
-	b := w.prefix(w.buf[:0], o.Place)
+	b := w.buf[:0]
+	if need := headRoom + len(meta) + len(o.Payload) + bytes.Count(o.Payload, newline); cap(b) < need {
+		b = make([]byte, 0, need)
+	}
+	b = w.prefix(b, o.Place)
 	b = append(b, '{')
 	b = strconv.AppendQuote(b, o.Kind)
 	b = append(b, ": "...)
@@ -142,11 +146,18 @@ func (w *Writer) write(o Out, meta []byte) {
 			rest = rest[j+1:]
 		}
 	}
-	if cap(b) <= 1<<20 {
+	if cap(b) <= keptRoom {
 		w.buf = b
 	}
 	_, w.err = w.w.Write(b)
 }
+
+const (
+	headRoom = 512     // what a header takes besides its metadata, mostly
+	keptRoom = 2 << 20 // of the buffer for the next record
+)
+
+var newline = []byte{'\n'}
 
 // plain reports whether JSON has the name of an artifact as it is.
 func plain(name string) bool {
