@@ -481,9 +481,9 @@ func (f *frame) release() {
 type packedSet struct {
 	keys    []packedKey
 	bufs    map[int]packedPart
-	whole   *torch.Storage // that they lie in
-	passing *torch.Storage // of those that the prologue alone reads
-	users   int            // calls that run with it
+	staying []*torch.Storage // that they lie in
+	passing []*torch.Storage // of those that the prologue alone reads
+	users   int              // calls that run with it
 }
 
 // packedPart is where a buffer is that the prologue made.
@@ -552,33 +552,58 @@ func (f *frame) unpack() {
 }
 
 func (s *packedSet) free() {
-	s.whole.Release()
-	s.passing.Release()
+	release(s.staying)
+	release(s.passing)
 }
 
-// roomToPack is memory for what the prologue makes. What stays lies side by side, and so does what the prologue alone
-// reads: of a network that is hundreds of buffers, which would take as many pieces of memory, cleared and in small pages.
+func release(list []*torch.Storage) {
+	for _, st := range list {
+		st.Release()
+	}
+}
+
+// roomToPack is memory for what the prologue makes. Small buffers lie side by side, those that stay and those that the
+// prologue alone reads: of a network that is hundreds, which would take as many pieces of memory, cleared and in small
+// pages. Large ones are pieces of their own, for which there may be memory that was used before.
 func (f *frame) roomToPack() *packedSet {
 	set := &packedSet{bufs: map[int]packedPart{}}
-	of := func(passing bool) *torch.Storage {
+	for _, passing := range []bool{false, true} {
+		add := func(n int) *torch.Storage {
+			st := torch.NewKeptStorage(n)
+			hugePages(st.Bytes())
+			if passing {
+				set.passing = append(set.passing, st)
+			} else {
+				set.staying = append(set.staying, st)
+			}
+			return st
+		}
 		total := 0
+		var small []int
 		for i := range f.x.prog.Buffers {
-			if f.x.prog.Buffers[i].Role == plan.RolePacked && f.passing(i) == passing {
-				set.bufs[i] = packedPart{off: total}
-				total += (f.layout(i).bytes + packedAlign - 1) &^ (packedAlign - 1)
+			if f.x.prog.Buffers[i].Role != plan.RolePacked || f.passing(i) != passing {
+				continue
 			}
-		}
-		st := torch.NewKeptStorage(total)
-		hugePages(st.Bytes())
-		for i, at := range set.bufs {
-			if at.st == nil {
-				set.bufs[i] = packedPart{st, at.off}
-				f.ptrs[i] = storagePtr(st, at.off)
+			n := f.layout(i).bytes
+			if n >= ownPiece {
+				set.bufs[i] = packedPart{add(n), 0}
+				continue
 			}
+			small = append(small, i)
+			set.bufs[i] = packedPart{off: total}
+			total += (n + packedAlign - 1) &^ (packedAlign - 1)
 		}
-		return st
+		if len(small) == 0 {
+			continue
+		}
+		st := add(total)
+		for _, i := range small {
+			set.bufs[i] = packedPart{st, set.bufs[i].off}
+		}
 	}
-	set.whole, set.passing = of(false), of(true)
+	for i, at := range set.bufs {
+		f.ptrs[i] = storagePtr(at.st, at.off)
+	}
 	return set
 }
 
@@ -588,8 +613,10 @@ func (f *frame) passing(i int) bool {
 	return found && f.x.rt != nil
 }
 
-// packedAlign is the alignment of what the prologue makes, in bytes.
-const packedAlign = 64
+const (
+	ownPiece    = 2 << 20 // bytes of a buffer that is a piece of memory of its own
+	packedAlign = 64      // of the others
+)
 
 // repack runs the prologue for the parameters of this call.
 func (f *frame) repack(run func(i int)) *packedSet {
@@ -611,7 +638,7 @@ func (f *frame) repack(run func(i int)) *packedSet {
 	}
 	f.times = timed
 	if f.x.rt != nil {
-		set.passing.Release()
+		release(set.passing)
 		for _, buf := range f.x.prog.Passing {
 			delete(set.bufs, buf)
 			f.ptrs[buf] = 0

@@ -26,6 +26,7 @@ const (
 // find so many times as much to free.
 const (
 	minPending   = 64 << 20
+	firstPending = 128 << 20 // until the first, which finds what building a model leaves behind
 	maxPending   = 512 << 20
 	pendingShare = 16
 )
@@ -38,6 +39,7 @@ type allocator struct {
 	pending int              // bytes handed out since the last collection
 	small   int              // bytes of blocks that lie in Go's heap
 	rest    int              // bytes that the last collection found there besides; 0: not known
+	weighed bool             // rest is from a collection
 	epochs  epochs
 }
 
@@ -124,7 +126,7 @@ func (a *allocator) mustCollect() bool {
 	first := a.rest == 0 && a.pending > a.allowance()
 	a.mu.Unlock()
 	if first { // what there is to look through is not known; it is no more than this
-		a.note("/memory/classes/heap/objects:bytes")
+		a.note("/memory/classes/heap/objects:bytes", false)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -148,17 +150,23 @@ func (a *allocator) fresh(class int) []byte {
 
 // allowance is how many bytes may go out before a collection.
 func (a *allocator) allowance() int {
-	return max(minPending, min(a.rest*pendingShare, maxPending), a.live/4)
+	most := maxPending
+	if !a.weighed {
+		most = firstPending
+	}
+	return max(minPending, min(a.rest*pendingShare, most), a.live/4)
 }
 
 // weigh takes note of what Go's heap holds besides the blocks, as the last collection found.
-func (a *allocator) weigh() { a.note("/gc/heap/live:bytes") }
+func (a *allocator) weigh() {
+	a.note("/gc/heap/live:bytes", true)
+}
 
-func (a *allocator) note(metric string) {
+func (a *allocator) note(metric string, weighed bool) {
 	sample := []metrics.Sample{{Name: metric}}
 	metrics.Read(sample)
 	a.mu.Lock()
-	a.rest = max(int(sample[0].Value.Uint64())-a.small, 1)
+	a.rest, a.weighed = max(int(sample[0].Value.Uint64())-a.small, 1), weighed
 	a.mu.Unlock()
 }
 

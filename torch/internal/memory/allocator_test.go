@@ -39,7 +39,7 @@ func TestLargeHeapsAreCollectedRarely(t *testing.T) {
 		t.Errorf("with %d MB of blocks more %d MB more may go out", len(lent), grown>>20)
 	}
 	runtime.KeepAlive(lent)
-	if a.rest = 1 << 40; a.allowance() != maxPending {
+	if a.rest = 1 << 40; a.allowance() != maxPending { // there was a collection
 		t.Errorf("of a huge heap %d MB may go out, want %d", a.allowance()>>20, maxPending>>20)
 	}
 	if a.live = 1 << 40; a.allowance() != a.live/4 {
@@ -60,11 +60,11 @@ func TestFirstCollectionIsWorthIt(t *testing.T) {
 	for i := range held {
 		held[i] = make([]*int, 1<<17) // 1 MB
 	}
-	if a.pending = 2 * minPending; a.mustCollect() {
+	if a.pending = firstPending; a.mustCollect() {
 		t.Errorf("with %d MB in the heap a collection when %d MB went out", len(held), a.pending>>20)
 	}
 	runtime.KeepAlive(held)
-	if a.pending = maxPending + 1; !a.mustCollect() || a.pending != 0 {
-		t.Errorf("no collection when more than %d MB went out", maxPending>>20)
+	if a.pending = firstPending + 1; !a.mustCollect() || a.pending != 0 {
+		t.Errorf("no collection when more than %d MB went out", firstPending>>20)
 	}
 }
