@@ -365,7 +365,8 @@ func TestRendererLooksAtWhatItPrints(t *testing.T) {
 	r := NewRenderer(io.Discard, LogSet{"recompiles": true, "graph_breaks": true}, WriterOptions{})
 	for _, o := range []Out{
 		Artifact(CompileID{}, PassStep{Pass: "fuse"}), Artifact(CompileID{}, FusionStep{}), Artifact(CompileID{}, Provenance{}),
-		Artifact(CompileID{}, Schedule{}), Artifact(CompileID{}, GraphCode{}), {Kind: "inductor_output_code", Payload: []byte("int x;")},
+		Artifact(CompileID{}, Schedule{}), Artifact(CompileID{}, GraphCode{}),
+		{Kind: "inductor_output_code", Payload: []byte("int x;")},
 	} {
 		if n := testing.AllocsPerRun(5, func() { r.Emit(o) }); n > 0 {
 			t.Errorf("%v is looked at, %v allocations, though nothing of it is printed", o.Meta, n)

@@ -10,7 +10,9 @@ import (
 
 // TestNoneNegative: whatever the type and the strides of a tensor, all of its numbers are looked at, and no others.
 func TestNoneNegative(t *testing.T) {
-	column := func(numbers ...float64) *torch.Tensor { return torch.NewTensor(numbers).Reshape(2, 2).T().Select(0, 1) } // the second and the last
+	column := func(numbers ...float64) *torch.Tensor { // the second and the last
+		return torch.NewTensor(numbers).Reshape(2, 2).T().Select(0, 1)
+	}
 	for _, c := range []struct {
 		numbers []float64
 		want    bool
