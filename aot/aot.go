@@ -101,11 +101,16 @@ func wantsGrad(example []torch.Value) bool {
 // fresh go to the program: each needs memory of its own.
 func (r *Request) compilePure(p Part, fresh []int) (Runnable, error) {
 	g := p.Graph
-	if err := pass.Run(r.runner("aot "+p.Stage), pure, &pureGraph{g, r.Keep, r.NoPatterns}); err != nil {
+	runner := r.runner("aot " + p.Stage)
+	if err := pass.Run(runner, pure, &pureGraph{g, r.Keep, r.NoPatterns}); err != nil {
 		return nil, err
 	}
 	if r.Log != nil {
-		r.Log.Emit(logs.Out{Kind: "aot_" + p.Stage + "_graph", ID: r.ID, Payload: []byte(g.Code()), Place: logs.Here()})
+		text, known := runner.Text()
+		if !known {
+			text = g.Code()
+		}
+		r.Log.Emit(logs.Out{Kind: "aot_" + p.Stage + "_graph", ID: r.ID, Payload: []byte(text), Place: logs.Here()})
 	}
 	compiled, err := r.Compile(p)
 	if err != nil {

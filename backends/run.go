@@ -3,6 +3,7 @@ package backends
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 	"unsafe"
@@ -478,9 +479,17 @@ func (f *frame) release() {
 
 // packedSet is what the prologue made for one set of parameters.
 type packedSet struct {
-	keys  []packedKey
-	bufs  map[int]*torch.Storage
-	users int // calls that run with it
+	keys    []packedKey
+	bufs    map[int]packedPart
+	staying []*torch.Storage // that they lie in
+	passing []*torch.Storage // of those that the prologue alone reads
+	users   int              // calls that run with it
+}
+
+// packedPart is where a buffer is that the prologue made.
+type packedPart struct {
+	st  *torch.Storage
+	off int // in bytes
 }
 
 // packedKey identifies a parameter's content: its place and version.
@@ -510,9 +519,9 @@ func (f *frame) withPrologue(in []torch.Value, run func(i int)) {
 	}
 	set.users++
 	f.packed = set
-	for buf, st := range set.bufs {
-		f.bufs[buf] = home{st, 0}
-		f.ptrs[buf] = storagePtr(st, 0)
+	for buf, at := range set.bufs {
+		f.bufs[buf] = home{at.st, at.off / f.x.prog.Buffers[buf].DType.Size()}
+		f.ptrs[buf] = storagePtr(at.st, at.off)
 	}
 }
 
@@ -543,10 +552,71 @@ func (f *frame) unpack() {
 }
 
 func (s *packedSet) free() {
-	for _, st := range s.bufs {
+	release(s.staying)
+	release(s.passing)
+}
+
+func release(list []*torch.Storage) {
+	for _, st := range list {
 		st.Release()
 	}
 }
+
+// roomToPack is memory for what the prologue makes. Small buffers lie side by side, those that stay and those that the
+// prologue alone reads: of a network that is hundreds, which would take as many pieces of memory, cleared and in small
+// pages. Large ones are pieces of their own, for which there may be memory that was used before.
+func (f *frame) roomToPack() *packedSet {
+	set := &packedSet{bufs: map[int]packedPart{}}
+	for _, passing := range []bool{false, true} {
+		add := func(n int) *torch.Storage {
+			st := torch.NewKeptStorage(n)
+			hugePages(st.Bytes())
+			if passing {
+				set.passing = append(set.passing, st)
+			} else {
+				set.staying = append(set.staying, st)
+			}
+			return st
+		}
+		total := 0
+		var small []int
+		for i := range f.x.prog.Buffers {
+			if f.x.prog.Buffers[i].Role != plan.RolePacked || f.passing(i) != passing {
+				continue
+			}
+			n := f.layout(i).bytes
+			if n >= ownPiece {
+				set.bufs[i] = packedPart{add(n), 0}
+				continue
+			}
+			small = append(small, i)
+			set.bufs[i] = packedPart{off: total}
+			total += (n + packedAlign - 1) &^ (packedAlign - 1)
+		}
+		if len(small) == 0 {
+			continue
+		}
+		st := add(total)
+		for _, i := range small {
+			set.bufs[i] = packedPart{st, set.bufs[i].off}
+		}
+	}
+	for i, at := range set.bufs {
+		f.ptrs[i] = storagePtr(at.st, at.off)
+	}
+	return set
+}
+
+// passing reports whether a buffer is needed until the prologue is done.
+func (f *frame) passing(i int) bool {
+	_, found := slices.BinarySearch(f.x.prog.Passing, i)
+	return found && f.x.rt != nil
+}
+
+const (
+	ownPiece    = 2 << 20 // bytes of a buffer that is a piece of memory of its own
+	packedAlign = 64      // of the others
+)
 
 // repack runs the prologue for the parameters of this call.
 func (f *frame) repack(run func(i int)) *packedSet {
@@ -556,18 +626,10 @@ func (f *frame) repack(run func(i int)) *packedSet {
 			old.free()
 		}
 	}
-	set := &packedSet{bufs: map[int]*torch.Storage{}}
+	set := f.roomToPack()
 	for _, buf := range f.x.prog.Params {
 		st := f.bufs[buf].st
 		set.keys = append(set.keys, packedKey{st, f.ptrs[buf], st.Version()})
-	}
-	for i := range f.x.prog.Buffers {
-		if f.x.prog.Buffers[i].Role == plan.RolePacked {
-			st := torch.NewKeptStorage(f.layout(i).bytes)
-			hugePages(st.Bytes())
-			set.bufs[i] = st
-			f.ptrs[i] = storagePtr(st, 0)
-		}
 	}
 	timed := f.times
 	f.time(true) // it is rare
@@ -576,8 +638,8 @@ func (f *frame) repack(run func(i int)) *packedSet {
 	}
 	f.times = timed
 	if f.x.rt != nil {
+		release(set.passing)
 		for _, buf := range f.x.prog.Passing {
-			set.bufs[buf].Release()
 			delete(set.bufs, buf)
 			f.ptrs[buf] = 0
 		}

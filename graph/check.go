@@ -194,7 +194,7 @@ func sameMeta(a, b any) bool { return describe(a) == describe(b) }
 
 func describe(m any) string {
 	if list, ok := m.([]ops.Result); ok {
-		return listText(list, func(r ops.Result) string { return describe(r) })
+		return string(appendList(nil, list, func(b []byte, r ops.Result) []byte { return append(b, describe(r)...) }))
 	}
 	if t := typeText(m); t != "" {
 		return t

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"strconv"
@@ -12,81 +13,119 @@ import (
 
 // This file writes single arguments, calls and types in Python's notation.
 
+// appendAll writes texts one after the other.
+func appendAll(b []byte, texts ...string) []byte {
+	for _, t := range texts {
+		b = append(b, t...)
+	}
+	return b
+}
+
 // typeText is FX's type comment: f32[4, 4][4, 1]cpu, Sym(s77), or "" for a
 // value of another kind.
-func typeText(meta any) string {
+func typeText(meta any) string { return string(appendType(nil, meta)) }
+
+func appendType(b []byte, meta any) []byte {
 	switch m := meta.(type) {
 	case *ops.TensorMeta:
-		return m.DType.Short() + intsText(m.Shape) + intsText(m.Stride) + string(m.Device)
+		b = appendInts(append(b, m.DType.Short()...), m.Shape)
+		return append(appendInts(b, m.Stride), m.Device...)
 	case sym.Int:
-		return "Sym(" + m.String() + ")"
+		return append(m.Append(append(b, "Sym("...)), ')')
 	case ops.ScalarMeta:
 		if m.Expr != "" {
-			return "Sym(" + m.Expr + ")"
+			return appendAll(b, "Sym(", m.Expr, ")")
 		}
-		return "Scalar(" + m.DType.Short() + ")"
+		return appendAll(b, "Scalar(", m.DType.Short(), ")")
 	}
-	return ""
+	return b
 }
 
-func intsText(xs []sym.Int) string {
-	parts := make([]string, len(xs))
-	for i, x := range xs {
-		parts[i] = x.String()
-	}
-	return "[" + strings.Join(parts, ", ") + "]"
-}
+func appendInts(b []byte, xs []sym.Int) []byte { return appendList(b, xs, appendInt) }
+
+func appendInt(b []byte, x sym.Int) []byte { return x.Append(b) }
 
 // argText writes an argument as Python's repr would.
-func argText(a ops.Arg) string {
+func argText(a ops.Arg) string { return string(appendArg(nil, a)) }
+
+func appendArg(b []byte, a ops.Arg) []byte {
 	switch a := a.(type) {
 	case nil:
-		return "None"
+		return append(b, "None"...)
 	case *Node:
-		return a.Name
+		return append(b, a.Name...)
 	case []ops.Value:
-		return listText(a, func(v ops.Value) string {
-			if v == nil {
-				return "None"
-			}
-			return v.(*Node).Name
-		})
+		return appendList(b, a, appendValue)
 	case sym.Int:
-		return a.String()
+		return a.Append(b)
 	case []sym.Int:
-		return intsText(a)
+		return appendInts(b, a)
 	case int:
-		return strconv.Itoa(a)
+		return strconv.AppendInt(b, int64(a), 10)
 	case float64:
-		return floatText(a)
+		return append(b, floatText(a)...)
 	case complex128:
-		return complexText(a)
+		return append(b, complexText(a)...)
 	case bool:
-		return boolText(a)
+		return append(b, boolText(a)...)
 	case []bool:
-		return listText(a, boolText)
+		return appendList(b, a, func(b []byte, x bool) []byte { return append(b, boolText(x)...) })
 	case string:
-		return quote(a)
+		return append(b, quote(a)...)
 	case body:
-		return string(a)
+		return append(b, a...)
 	case tuple:
-		return "(" + tupleText(a) + ")"
+		return append(appendTuple(append(b, '('), a), ')')
 	case ops.DType:
-		return a.String()
+		return append(b, a.String()...)
 	case ops.Device:
-		return "device(type='" + string(a) + "')"
+		return appendAll(b, "device(type='", string(a), "')")
 	case []any:
-		return listText(a, argText)
+		return appendList(b, a, appendArg)
 	}
-	return fmt.Sprintf("<%T>", a)
+	return fmt.Appendf(b, "<%T>", a)
 }
 
-func listText[T any](xs []T, f func(T) string) string {
-	parts := make([]string, len(xs))
-	for i, x := range xs {
-		parts[i] = f(x)
+func appendValue(b []byte, v ops.Value) []byte {
+	if v == nil {
+		return append(b, "None"...)
 	}
-	return "[" + strings.Join(parts, ", ") + "]"
+	return append(b, v.(*Node).Name...)
+}
+
+func appendList[T any](b []byte, xs []T, each func([]byte, T) []byte) []byte {
+	b = append(b, '[')
+	for i, x := range xs {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = each(b, x)
+	}
+	return append(b, ']')
+}
+
+// appendTuple writes the inside of a Python tuple: one element has its comma.
+func appendTuple(b []byte, args []ops.Arg) []byte {
+	b = appendArgs(b, args, nil)
+	if len(args) == 1 {
+		b = append(b, ',')
+	}
+	return b
+}
+
+func tupleText(args []ops.Arg) string { return string(appendTuple(nil, args)) }
+
+func appendArgs(b []byte, pos []ops.Arg, kw []kwarg) []byte {
+	sep := ""
+	for _, a := range pos {
+		b = appendArg(append(b, sep...), a)
+		sep = ", "
+	}
+	for _, k := range kw {
+		b = appendArg(appendAll(b, sep, k.name, " = "), k.val)
+		sep = ", "
+	}
+	return b
 }
 
 func boolText(b bool) string {
@@ -98,6 +137,9 @@ func boolText(b bool) string {
 
 // quote writes a Python string literal.
 func quote(s string) string {
+	if !strings.ContainsAny(s, "\\'\n") {
+		return "'" + s + "'"
+	}
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\n", `\n`).Replace(s) + "'"
 }
 
@@ -178,7 +220,7 @@ func callArgs(n *Node) (pos []ops.Arg, kw []kwarg) {
 			break
 		}
 		a := n.Args[i]
-		if p.HasDef && argText(a) == argText(p.Default) {
+		if p.HasDef && sameText(a, p.Default) {
 			byName = true
 			continue
 		}
@@ -194,22 +236,52 @@ func callArgs(n *Node) (pos []ops.Arg, kw []kwarg) {
 	return pos, kw
 }
 
-// callText writes the right side of a call in the graph's style.
-func callText(n *Node) string {
-	pos, kw := callArgs(n)
+// sameText reports whether two arguments are written alike.
+func sameText(a, b ops.Arg) bool {
+	switch x := a.(type) {
+	case nil:
+		if b == nil {
+			return true
+		}
+	case bool:
+		if y, ok := b.(bool); ok {
+			return x == y
+		}
+	case int:
+		if y, ok := b.(int); ok {
+			return x == y
+		}
+	case float64:
+		if y, ok := b.(float64); ok && math.Float64bits(x) == math.Float64bits(y) {
+			return true
+		}
+	case *Node:
+		if b == nil {
+			return x.Name == "None"
+		}
+	}
+	var one, two [64]byte
+	return bytes.Equal(appendArg(one[:0], a), appendArg(two[:0], b))
+}
+
+// appendCall writes the right side of a call in the graph's style.
+func appendCall(b []byte, n *Node) []byte {
 	if n.Op == ops.None {
-		return otherText(n)
+		return append(b, otherText(n)...)
 	}
-	if sign, _, ok := infixOf(n); ok && !n.graph.Aten {
-		return operandText(pos[0], sign == "**") + " " + sign + " " + operandText(pos[1], false)
+	pos, kw := callArgs(n)
+	aten := n.graph.Aten
+	if i, ok := infix[n.Op]; ok && !aten && n.Kind == CallFunction && len(pos) == 2 && len(kw) == 0 {
+		return appendAll(b, operandText(pos[0], i.text == "**"), " ", i.text, " ", operandText(pos[1], false))
 	}
-	if n.Kind == CallMethod && !n.graph.Aten && (n.Op == ops.Real || n.Op == ops.Imag) {
-		return argText(pos[0]) + "." + rowMethod(n) // an attribute of a tensor in Python
+	if n.Kind == CallMethod && !aten {
+		b = appendAll(appendArg(b, pos[0]), ".", rowMethod(n))
+		if n.Op == ops.Real || n.Op == ops.Imag {
+			return b // an attribute of a tensor in Python
+		}
+		return append(appendArgs(append(b, '('), pos[1:], kw), ')')
 	}
-	if n.Kind == CallMethod && !n.graph.Aten {
-		return argText(pos[0]) + "." + rowMethod(n) + "(" + argsText(pos[1:], kw) + ")"
-	}
-	return targetText(n) + "(" + argsText(pos, kw) + ")"
+	return append(appendArgs(append(appendTarget(b, n), '('), pos, kw), ')')
 }
 
 // operandText writes an argument beside a sign: a size that is computed in
@@ -258,32 +330,23 @@ func otherText(n *Node) string {
 	return n.Target + "(" + argsText(n.Args, nil) + ")"
 }
 
-func argsText(pos []ops.Arg, kw []kwarg) string {
-	var parts []string
-	for _, a := range pos {
-		parts = append(parts, argText(a))
-	}
-	for _, k := range kw {
-		parts = append(parts, k.name+" = "+argText(k.val))
-	}
-	return strings.Join(parts, ", ")
-}
+func argsText(pos []ops.Arg, kw []kwarg) string { return string(appendArgs(nil, pos, kw)) }
 
 func rowMethod(n *Node) string { return n.OpRow().Name }
 
-// targetText is the callable as FX text names it.
-func targetText(n *Node) string {
+// appendTarget writes the callable as FX text names it.
+func appendTarget(b []byte, n *Node) []byte {
 	row := n.OpRow()
 	switch {
 	case n.graph.Aten:
-		return "torch.ops.aten." + row.Name + "." + overload(n)
+		return appendAll(b, "torch.ops.aten.", row.Name, ".", overload(n))
 	case ops.ByKeyword(row):
 		row = ops.Get(ops.Functional(row.ID))
 		fallthrough
 	case row.Tags.Has(ops.TagNN):
-		return "torch.nn.functional." + row.Name
+		return appendAll(b, "torch.nn.functional.", row.Name)
 	}
-	return "torch." + row.Name
+	return appendAll(b, "torch.", row.Name)
 }
 
 // overload is aten's overload name: where our row serves several, that of the

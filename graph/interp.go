@@ -60,8 +60,8 @@ func (g *Graph) run(inputs []torch.Value, t taping) []torch.Value {
 // runIn runs g with the symbols' values that in knows; it adds those of the inputs.
 func (g *Graph) runIn(in *interp, inputs []torch.Value) []torch.Value {
 	last := g.lastUses()
-	i := 0
-	for n := g.first; n != nil; n = n.next {
+	i, at := 0, 0
+	for n := g.first; n != nil; n, at = n.next, at+1 {
 		switch n.Kind {
 		case Placeholder:
 			if i >= len(inputs) {
@@ -85,7 +85,7 @@ func (g *Graph) runIn(in *interp, inputs []torch.Value) []torch.Value {
 				in.each(n, in.env[n], args)
 			}
 		}
-		for _, d := range last[n] {
+		for _, d := range last[at] {
 			delete(in.env, d)
 		}
 	}

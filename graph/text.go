@@ -1,8 +1,8 @@
 package graph
 
 import (
-	"fmt"
 	"path"
+	"strconv"
 	"strings"
 
 	"tcdbg/ops"
@@ -11,47 +11,48 @@ import (
 // Code prints the graph as FX's readable Python text: one line a node with its
 // type, the source line that made it as a comment, and dead values set to None.
 func (g *Graph) Code() string {
-	var sb strings.Builder
-	g.writeCode(&sb, "GraphModule", "", 0)
-	return sb.String()
+	return string(g.appendCode(make([]byte, 0, 200*g.count), "GraphModule", "", 0)) // most lines are shorter
 }
 
-// writeCode prints g as the class of a module, and after it those of the bodies that
+// appendCode prints g as the class of a module, and after it those of the bodies that
 // its nodes hold. The first outputs, where pair is positive, are a tuple of their own; the
-// only one is no tuple where it is bare.
-func (g *Graph) writeCode(sb *strings.Builder, class, indent string, pair int) {
-	fmt.Fprintf(sb, "%sclass %s(torch.nn.Module):\n%s    def forward(self", indent, class, indent)
+// only one is no tuple where it is bare. A trace has the text of each graph before and after each pass, of
+// thousands of lines: nothing here makes a string of a part.
+func (g *Graph) appendCode(b []byte, class, indent string, pair int) []byte {
+	b = appendAll(b, indent, "class ", class, "(torch.nn.Module):\n", indent, "    def forward(self")
 	phs := g.Placeholders()
 	for _, p := range phs {
-		fmt.Fprintf(sb, ", %s: \"%s\"", p.Target, typeText(p.Meta))
+		b = append(appendType(appendAll(b, ", ", p.Target, `: "`), p.Meta), '"')
 	}
-	sb.WriteString("):\n")
+	b = append(b, "):\n"...)
+	indented := indent + "        "
 	for _, p := range phs {
 		if p.Name != p.Target {
-			fmt.Fprintf(sb, "%s        %s = %s\n", indent, p.Name, p.Target)
+			b = appendAll(b, indented, p.Name, " = ", p.Target, "\n")
 		}
 	}
 	last := g.lastUses()
-	where := ""
-	for n := g.first; n != nil; n = n.next {
+	var where place
+	i := 0
+	for n := g.first; n != nil; n, i = n.next, i+1 {
 		if n.Kind == Placeholder {
 			continue
 		}
-		if c := comment(n); c != "" && c != where {
-			sb.WriteString("\n" + indent + "         " + c + "\n")
-			where = c
+		if at := placeOf(n); at != (place{}) && at != where {
+			b = append(at.append(appendAll(b, "\n", indented, " ")), '\n')
+			where = at
 		}
-		for _, b := range n.BodyNames() {
-			fmt.Fprintf(sb, "%s        %s = self.%s\n", indent, b, b)
+		for _, name := range n.BodyNames() {
+			b = appendAll(b, indented, name, " = self.", name, "\n")
 		}
-		sb.WriteString(indent + "        " + g.line(n, last[n], pair) + "\n")
+		b = append(g.appendLine(append(b, indented...), n, last[i], pair), '\n')
 	}
 	for n := g.first; n != nil; n = n.next {
-		for _, b := range n.bodies() {
-			sb.WriteString("\n")
-			b.g.writeCode(sb, b.name, indent+"    ", b.pair)
+		for _, body := range n.bodies() {
+			b = body.g.appendCode(append(b, '\n'), body.name, indent+"    ", body.pair)
 		}
 	}
+	return b
 }
 
 // Lines are the nodes, a line each.
@@ -68,81 +69,100 @@ func (g *Graph) Line(n *Node) string {
 	if n.Kind == Placeholder {
 		return n.Name + ": \"" + typeText(n.Meta) + "\""
 	}
-	return g.line(n, nil, 0)
+	return string(g.appendLine(nil, n, nil, 0))
 }
 
-func (g *Graph) line(n *Node, dead []*Node, pair int) string {
-	if n.Kind == Output && pair == bare {
-		return "return " + argsText(n.Args, nil)
-	}
-	if n.Kind == Output && pair == square {
-		return "return [" + argsText(n.Args, nil) + "]"
-	}
-	if n.Kind == Output && pair > 0 {
-		return "return (" + tupleText([]ops.Arg{tuple(n.Args[:pair]), tuple(n.Args[pair:])}) + ")"
-	}
+func (g *Graph) appendLine(b []byte, n *Node, dead []*Node, pair int) []byte {
 	if n.Kind == Output {
-		return "return (" + outputText(n.Args) + ")"
+		return appendReturn(append(b, "return "...), n.Args, pair)
 	}
-	s := n.Name
-	if t := typeText(n.Meta); t != "" && n.Target != AssertScalar {
-		s += ": \"" + t + "\""
+	b = append(b, n.Name...)
+	if n.Target != AssertScalar {
+		from := len(b)
+		b = append(b, `: "`...)
+		before := len(b)
+		if b = appendType(b, n.Meta); len(b) == before { // it has no type
+			b = b[:from]
+		} else {
+			b = append(b, '"')
+		}
 	}
-	s += " = " + callText(n)
-	if names := n.BodyNames(); len(dead) > 0 || len(names) > 0 {
-		s += ";  "
-		if n.Flow != nil && len(dead) > 0 && dead[0] == n.Predicate() {
-			s, dead = s+dead[0].Name+" = ", dead[1:]
-		}
-		if len(names) > 0 {
-			s += strings.Join(names, " = ") + " = "
-		}
-		for _, d := range dead {
-			s += d.Name + " = "
-		}
-		s += "None"
+	b = appendCall(append(b, " = "...), n)
+	names := n.BodyNames()
+	if len(dead) == 0 && len(names) == 0 {
+		return b
 	}
-	return s
+	b = append(b, ";  "...)
+	if n.Flow != nil && len(dead) > 0 && dead[0] == n.Predicate() {
+		b, dead = appendAll(b, dead[0].Name, " = "), dead[1:]
+	}
+	for _, name := range names {
+		b = appendAll(b, name, " = ")
+	}
+	for _, d := range dead {
+		b = appendAll(b, d.Name, " = ")
+	}
+	return append(b, "None"...)
 }
 
-func outputText(args []ops.Arg) string {
-	s := argsText(args, nil)
+func appendReturn(b []byte, args []ops.Arg, pair int) []byte {
+	switch {
+	case pair == bare:
+		return appendArgs(b, args, nil)
+	case pair == square:
+		return append(appendArgs(append(b, '['), args, nil), ']')
+	case pair > 0:
+		return append(appendTuple(append(b, '('), []ops.Arg{tuple(args[:pair]), tuple(args[pair:])}), ')')
+	}
+	b = appendArgs(append(b, '('), args, nil)
 	if len(args) == 1 {
-		s += ","
+		b = append(b, ',')
 	}
-	return s
+	return append(b, ')')
 }
 
-// comment names the innermost user line of n.
-func comment(n *Node) string {
+// place is the innermost user line of a node as it is written.
+type place struct {
+	file, fn, code string
+	line           int
+}
+
+func placeOf(n *Node) place {
 	if len(n.Stack) == 0 {
-		return ""
+		return place{}
 	}
-	f := n.Stack[len(n.Stack)-1]
-	return fmt.Sprintf("# File: %s:%d in %s, code: %s", f.File, f.Line, path.Base(f.Func), f.Code)
+	f := &n.Stack[len(n.Stack)-1]
+	return place{f.File, path.Base(f.Func), f.Code, f.Line}
 }
 
-// lastUses tells for each node which values are used there for the last time.
-func (g *Graph) lastUses() map[*Node][]*Node {
-	last := map[*Node][]*Node{}
-	seen := map[*Node]bool{}
+func (p place) append(b []byte) []byte {
+	b = strconv.AppendInt(appendAll(b, "# File: ", p.file, ":"), int64(p.line), 10)
+	return appendAll(b, " in ", p.fn, ", code: ", p.code)
+}
+
+// lastUses tells of each node, by its place in g, which values are used there for the last time.
+func (g *Graph) lastUses() [][]*Node {
+	last := make([][]*Node, g.count)
+	seen := make(map[*Node]bool, g.count)
+	all := make([]*Node, 0, g.count) // each value once
+	use := func(in *Node) {
+		if !seen[in] {
+			seen[in] = true
+			all = append(all, in)
+		}
+	}
+	at := g.count
 	for n := g.last; n != nil; n = n.prev {
+		at--
+		from := len(all)
+		eachNode(n.Args, use)
 		if n.Kind == Output {
-			for _, in := range n.Inputs() {
-				seen[in] = true
-			}
-			continue
+			continue // a result stays
 		}
-		for _, in := range n.Inputs() {
-			if !seen[in] {
-				seen[in] = true
-				last[n] = append(last[n], in)
-			}
+		if n.Kind != Placeholder {
+			use(n)
 		}
-		if n.Kind != Placeholder && !seen[n] {
-			seen[n] = true
-			last[n] = append(last[n], n)
-		}
+		last[at] = all[from:len(all):len(all)]
 	}
 	return last
 }
@@ -209,23 +229,6 @@ func (g *Graph) row(n *Node) []string {
 }
 
 type tuple []ops.Arg
-
-// tupleText writes the inside of a Python tuple: one element has its comma.
-func tupleText(args []ops.Arg) string {
-	parts := make([]string, len(args))
-	for i, a := range args {
-		if t, ok := a.(tuple); ok {
-			parts[i] = "(" + tupleText(t) + ")"
-			continue
-		}
-		parts[i] = argText(a)
-	}
-	s := strings.Join(parts, ", ")
-	if len(args) == 1 {
-		s += ","
-	}
-	return s
-}
 
 func kwargsText(kw []kwarg) string {
 	parts := make([]string, len(kw))

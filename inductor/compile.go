@@ -105,6 +105,7 @@ type compiler struct {
 	groups  []*sched.Group
 	plan    *plan.Plan
 	module  *codegen.Module
+	others  []logs.Out // the program in other languages
 	out     *Program
 }
 
@@ -133,7 +134,7 @@ var passes = pass.NewTable("inductor",
 			{Pass: "lower", Why: "addresses of loops are what is rewritten"},
 			{Pass: "concat", Why: "pieces are found by their addresses in plain images"},
 		},
-		Run: (*compiler).layout, Print: (*compiler).text, Record: true,
+		Run: (*compiler).layout, Print: (*compiler).text, Notes: true, Record: true,
 		Check: func(c *compiler) error { return errors.Join(c.ir.Check(), c.ir.CheckAddresses()) },
 	},
 	pass.Pass[*compiler]{
@@ -196,7 +197,7 @@ var passes = pass.NewTable("inductor",
 		Run: (*compiler).generate, Check: (*compiler).checkModule,
 	},
 	pass.Pass[*compiler]{
-		Name: "show", Doc: "record plan and code, and write the program in the other languages",
+		Name: "show", Doc: "record plan and code, and what was written beside it in the other languages",
 		Needs: []pass.Need{{Pass: "generate", Why: "the records tell where kernels are in the code"}},
 		When:  func(c *compiler) bool { return c.opt.Log != nil },
 		Run:   (*compiler).show,
@@ -356,15 +357,17 @@ func (c *compiler) attention() (int, error) {
 
 // groupsText prints a schedule: each group with its nodes.
 func groupsText(groups []*sched.Group) string {
-	var sb strings.Builder
+	b := make([]byte, 0, 512*len(groups))
 	for _, g := range groups {
-		sb.WriteString(g.String())
+		b = g.Append(b)
 	}
-	return sb.String()
+	return string(b)
 }
 
 func (c *compiler) generate() (int, error) {
+	others := c.elsewhere()
 	c.module = codegen.Assemble(c.target, c.plan)
+	c.others = others()
 	if err := c.module.Missing; err != nil {
 		return 0, fmt.Errorf("inductor: %s: %w", c.graph.Name, err)
 	}
@@ -437,8 +440,7 @@ func opNames(os []ir.Origin) []string {
 	return out
 }
 
-// show records what was planned and written, and writes the program in the other
-// languages.
+// show records what was planned and written.
 func (c *compiler) show() (int, error) {
 	c.logged(c.out.Memory)
 	c.logged(c.out.Provenance)
@@ -446,10 +448,35 @@ func (c *compiler) show() (int, error) {
 		Kind: "inductor_output_code", ID: c.opt.ID, Payload: []byte(c.out.Wrapper),
 		Meta: map[string]string{"filename": "tc_entry_" + graph.Word(c.plan.Name) + targets[0].ext},
 	})
-	for _, t := range targets[1:] {
-		c.logged(c.shown(&t))
+	for _, o := range c.others {
+		c.opt.Log.Emit(o)
 	}
 	return len(targets), nil
+}
+
+// elsewhere begins to write the program in the other languages, where somebody listens, and returns what waits for
+// the records of it: the texts take long, and writers change nothing of what they read.
+func (c *compiler) elsewhere() (records func() []logs.Out) {
+	if c.opt.Log == nil {
+		return func() []logs.Out { return nil }
+	}
+	var out []logs.Out
+	var failed any
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() { failed = recover() }()
+		for _, t := range targets[1:] {
+			out = append(out, logs.Artifact(c.opt.ID, c.shown(&t)))
+		}
+	}()
+	return func() []logs.Out {
+		<-done
+		if failed != nil {
+			panic(failed)
+		}
+		return out
+	}
 }
 
 // shown is the record of the program in another language.

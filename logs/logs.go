@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // CompileID names one compilation of one frame: [frame/compile_attempt].
@@ -79,16 +80,21 @@ func Here() string { return place(2) }
 
 // place is the place of the function that many callers up, below our module.
 func place(skip int) string {
-	pc, file, line, ok := runtime.Caller(skip)
-	if !ok {
+	var pc [1]uintptr
+	if runtime.Callers(skip+1, pc[:]) == 0 {
 		return ""
 	}
-	folder := ""
-	if f := runtime.FuncForPC(pc); f != nil {
-		name := f.Name() // tcdbg/tracer.(*T).method
-		slash := strings.LastIndexByte(name, '/') + 1
-		pkg, _, _ := strings.Cut(name[slash:], ".")
-		folder = strings.TrimPrefix(name[:slash]+pkg, "tcdbg/") + "/"
+	if p, known := places.Load(pc[0]); known {
+		return p.(string)
 	}
-	return folder + filepath.Base(file) + ":" + strconv.Itoa(line)
+	f, _ := runtime.CallersFrames(pc[:]).Next()
+	slash := strings.LastIndexByte(f.Function, '/') + 1 // tcdbg/tracer.(*T).method
+	pkg, _, _ := strings.Cut(f.Function[slash:], ".")
+	folder := strings.TrimPrefix(f.Function[:slash]+pkg, "tcdbg/") + "/"
+	p := folder + filepath.Base(f.File) + ":" + strconv.Itoa(f.Line)
+	places.Store(pc[0], p)
+	return p
 }
+
+// places are those known, by the address of the call.
+var places sync.Map

@@ -56,20 +56,39 @@ func (r *Renderer) Emit(o Out) {
 			name = m["name"]
 		}
 	}
-	if print := printers[canonical(name)]; print != nil {
-		print(r, o)
+	if p := printers[canonical(name)]; p.print != nil && p.wanted(r.set) {
+		p.print(r, o)
 	}
 }
 
+// printer is how records of one kind are printed.
+type printer struct {
+	logs  string // those that it prints, or keeps something for, by name; empty: it does so always
+	print func(r *Renderer, o Out)
+}
+
+// wanted reports whether a record has to be looked at. Many are large, and most runs print none of them.
+func (p printer) wanted(on LogSet) bool {
+	if p.logs == "" {
+		return true
+	}
+	for name := range strings.FieldsSeq(p.logs) {
+		if on[name] {
+			return true
+		}
+	}
+	return false
+}
+
 // printers is the table from record to text.
-var printers = map[string]func(r *Renderer, o Out){
-	"tcdbg_frame":               (*Renderer).frame,
-	"dynamo_graph_break_reason": (*Renderer).graphBreak,
-	"recompile_reasons":         (*Renderer).recompiles,
-	"tcdbg_guard_miss":          (*Renderer).guardMiss,
-	"dynamo_cpp_guards_str":     (*Renderer).guards,
-	"dynamo_output_graph":       (*Renderer).graphCode,
-	"tcdbg_graph_code":          (*Renderer).graphTable,
+var printers = map[string]printer{
+	"tcdbg_frame":               {"", (*Renderer).frame},
+	"dynamo_graph_break_reason": {"graph_breaks", (*Renderer).graphBreak},
+	"recompile_reasons":         {"recompiles", (*Renderer).recompiles},
+	"tcdbg_guard_miss":          {"", (*Renderer).guardMiss},
+	"dynamo_cpp_guards_str":     {"guards", (*Renderer).guards},
+	"dynamo_output_graph":       {"graph_code graph_sizes", (*Renderer).graphCode},
+	"tcdbg_graph_code":          {"graph graph_code graph_sizes", (*Renderer).graphTable},
 	"dynamo_side_effects":       text("side_effects", ""),
 	"aot_joint_graph":           text("aot_joint_graph", "TRACED GRAPH\n ===== Joint graph ====="),
 	"aot_forward_graph":         text("aot_graphs", "TRACED GRAPH\n ===== Forward graph ====="),
@@ -77,15 +96,15 @@ var printers = map[string]func(r *Renderer, o Out){
 	"aot_inference_graph":       text("aot_graphs", "TRACED GRAPH\n ===== Inference graph ====="),
 	"before_pre_grad_graph":     text("pre_grad_graphs", "TRACED GRAPH\n ===== BEFORE PRE GRAD ====="),
 	"inductor_post_grad_graph":  text("post_grad_graphs", "TRACED GRAPH\n ===== AFTER POST GRAD ====="),
-	"tcdbg_schedule":            (*Renderer).lowered,
-	"inductor_output_code":      (*Renderer).outputCode,
-	"tcdbg_fusion_step":         (*Renderer).fusion,
-	"tcdbg_pass_step":           (*Renderer).pass,
-	"tcdbg_provenance":          (*Renderer).kernels,
-	"tcdbg_autotuning":          (*Renderer).autotuning,
-	"tcdbg_trace_step":          (*Renderer).step,
-	"create_symbol":             (*Renderer).symbol,
-	"tcdbg_graph_inputs":        (*Renderer).cudagraphs,
+	"tcdbg_schedule":            {"post_grad_graphs", (*Renderer).lowered},
+	"inductor_output_code":      {"output_code kernel_code", (*Renderer).outputCode},
+	"tcdbg_fusion_step":         {"fusion", (*Renderer).fusion},
+	"tcdbg_pass_step":           {"ir_pre_fusion ir_post_fusion schedule", (*Renderer).pass},
+	"tcdbg_provenance":          {"schedule kernel_code perf_hints", (*Renderer).kernels},
+	"tcdbg_autotuning":          {"autotuning", (*Renderer).autotuning},
+	"tcdbg_trace_step":          {"trace_source trace_bytecode", (*Renderer).step},
+	"create_symbol":             {"dynamic graph_sizes", (*Renderer).symbol},
+	"tcdbg_graph_inputs":        {"cudagraphs", (*Renderer).cudagraphs},
 	"tcdbg_ssa":                 text("bytecode", "ORIGINAL SSA"),
 	"tcdbg_entry":               text("bytecode", "MODIFIED SSA"),
 }
@@ -113,14 +132,14 @@ func (r *Renderer) autotuning(o Out) {
 	}
 }
 
-func text(name, head string) func(*Renderer, Out) {
-	return func(r *Renderer, o Out) {
+func text(name, head string) printer {
+	return printer{name, func(r *Renderer, o Out) {
 		body := string(o.Payload)
 		if head != "" {
 			body = head + "\n" + body
 		}
 		r.print('V', name, o, body)
-	}
+	}}
 }
 
 // print writes one message if its name is on; "" is always on.
@@ -443,9 +462,6 @@ func (r *Renderer) step(o Out) {
 }
 
 func (r *Renderer) symbol(o Out) {
-	if !r.set["dynamic"] && !r.set["graph_sizes"] {
-		return
-	}
 	meta, err := marshal(o.Meta)
 	if err != nil {
 		return

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"regexp"
 	"slices"
@@ -302,17 +303,9 @@ func TestParseLogs(t *testing.T) {
 	}
 }
 
-// TestRendererSpeaksPyTorch: what the renderer prints, the lexers read back as
-// the same records.
-func TestRendererSpeaksPyTorch(t *testing.T) {
-	var text bytes.Buffer
-	set, err := ParseLogs("graph_breaks,recompiles,guards,graph_code,graph_sizes,output_code,kernel_code,fusion,schedule")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := NewRenderer(&text, set, WriterOptions{Now: clock, PID: 42})
+// emitAll gives a sink records of the kinds that are printed.
+func emitAll(s Sink) {
 	id := CompileID{2, 1, 0}
-	s := Tee(nil, r, (*Writer)(nil))
 	s.Emit(Artifact(id, FrameInfo{Name: "bar", Pos: Pos{File: "model.go", Line: 12}}))
 	s.Emit(Text(id, "recompile_reasons", `["2/0: tensor 'x' size mismatch at index 0. expected 8, actual 9"]`))
 	s.Emit(Text(id, "dynamo_graph_break_reason", "Graph break in user code at model.go:14\nGraph Break Reason: Data-dependent "+
@@ -330,11 +323,66 @@ func TestRendererSpeaksPyTorch(t *testing.T) {
 	s.Emit(Artifact(id, GraphCode{Name: "__compiled_fn_7"}))
 	s.Emit(Artifact(id, FusionStep{Round: 1, A: "op0", B: "op1", Reason: "no shared data", Kernels: 2}))
 	s.Emit(Artifact(id, PassStep{Pass: "fuse", After: "op0 [4]\n  op0: t0 = load\nop1 [8]\n"}))
-	s.Emit(Artifact(id, Provenance{Kernels: []Kernel{{Name: "fused_sin_0", From: 2, To: 3}}}))
+	s.Emit(Artifact(id, Schedule{Code: "class GraphModule"}))
+	s.Emit(Artifact(id, TraceStep{Pos: Pos{File: "model.go", Line: 13}, Instr: "t0 = x + y"}))
+	s.Emit(Artifact(id, Autotuning{Graph: "__compiled_fn_7"}))
+	s.Emit(Artifact(id, GraphInputs{Backend: "inductor", Mode: "reduce-overhead"}))
+	s.Emit(Text(id, "tcdbg_ssa", "func bar"))
+	s.Emit(Out{Kind: "aot_joint_graph", ID: id, Payload: []byte("class joint")})
+	s.Emit(Artifact(id, Provenance{Kernels: []Kernel{{Name: "fused_sin_0", From: 2, To: 3}, {Extern: true}}}))
 	s.Emit(Out{
 		Kind: "inductor_output_code", ID: id, Meta: map[string]string{"filename": "/k.c"},
 		Payload: []byte("int x;\nvoid sin() {\n}\nint y;\n"),
 	})
+}
+
+// TestRendererLooksAtWhatItPrints: a log that is on alone prints what it prints beside all others, and
+// a record that no log asks for is not even decoded.
+func TestRendererLooksAtWhatItPrints(t *testing.T) {
+	var all bytes.Buffer
+	every := LogSet{}
+	for _, row := range logTable {
+		every[row.name] = true
+	}
+	emitAll(NewRenderer(&all, every, WriterOptions{Now: clock, PID: 42}))
+	printed := 0
+	for name := range every {
+		var alone, want strings.Builder
+		emitAll(NewRenderer(&alone, LogSet{name: true}, WriterOptions{Now: clock, PID: 42}))
+		for line := range strings.Lines(all.String()) {
+			if strings.Contains(line, "[__"+name+"] ") {
+				want.WriteString(line)
+				printed++
+			}
+		}
+		if strings.Contains(alone.String(), "[__") && alone.String() != want.String() || want.Len() > 0 && alone.Len() == 0 {
+			t.Errorf("%s prints alone\n%s\nand beside the others\n%s", name, alone.String(), want.String())
+		}
+	}
+	if printed < 25 {
+		t.Errorf("%d lines of these records:\n%s", printed, all.String())
+	}
+	r := NewRenderer(io.Discard, LogSet{"recompiles": true, "graph_breaks": true}, WriterOptions{})
+	for _, o := range []Out{
+		Artifact(CompileID{}, PassStep{Pass: "fuse"}), Artifact(CompileID{}, FusionStep{}), Artifact(CompileID{}, Provenance{}),
+		Artifact(CompileID{}, Schedule{}), Artifact(CompileID{}, GraphCode{}),
+		{Kind: "inductor_output_code", Payload: []byte("int x;")},
+	} {
+		if n := testing.AllocsPerRun(5, func() { r.Emit(o) }); n > 0 {
+			t.Errorf("%v is looked at, %v allocations, though nothing of it is printed", o.Meta, n)
+		}
+	}
+}
+
+// TestRendererSpeaksPyTorch: what the renderer prints, the lexers read back as
+// the same records.
+func TestRendererSpeaksPyTorch(t *testing.T) {
+	var text bytes.Buffer
+	set, err := ParseLogs("graph_breaks,recompiles,guards,graph_code,graph_sizes,output_code,kernel_code,fusion,schedule")
+	if err != nil {
+		t.Fatal(err)
+	}
+	emitAll(Tee(nil, NewRenderer(&text, set, WriterOptions{Now: clock, PID: 42}), (*Writer)(nil)))
 	plain := placeless(text.String())
 	var messages []string // without the prefix
 	for line := range strings.Lines(plain) {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"reflect"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -91,7 +92,9 @@ func (w *Writer) Emit(o Out) {
 		return
 	}
 	meta := []byte("{}")
-	if o.Meta != nil {
+	if named, ok := o.Meta.(map[string]string); ok && named["encoding"] == "json" && len(named) == 2 && plain(named["name"]) {
+		meta = []byte(`{"encoding":"json","name":"` + named["name"] + `"}`) // of an artifact, of which there are very many
+	} else if o.Meta != nil {
 		var err error
 		if meta, err = marshal(o.Meta); err != nil {
 			panic("logs: record " + o.Kind + ": " + err.Error())
@@ -106,7 +109,11 @@ func (w *Writer) write(o Out, meta []byte) {
 	if w.err != nil {
 		return
 	}
-	b := w.prefix(w.buf[:0], o.Place)
+	b := w.buf[:0]
+	if need := headRoom + len(meta) + len(o.Payload) + bytes.Count(o.Payload, newline); cap(b) < need {
+		b = make([]byte, 0, need)
+	}
+	b = w.prefix(b, o.Place)
 	b = append(b, '{')
 	b = strconv.AppendQuote(b, o.Kind)
 	b = append(b, ": "...)
@@ -115,7 +122,9 @@ func (w *Writer) write(o Out, meta []byte) {
 		b = fmt.Appendf(b, `, "rank": %d`, w.o.Rank)
 	}
 	if o.ID.Frame >= 0 && o.Kind != "str" {
-		b = fmt.Appendf(b, `, "frame_id": %d, "frame_compile_id": %d, "attempt": %d`, o.ID.Frame, max(o.ID.Compile, 0), o.ID.Attempt)
+		b = strconv.AppendInt(append(b, `, "frame_id": `...), int64(o.ID.Frame), 10)
+		b = strconv.AppendInt(append(b, `, "frame_compile_id": `...), int64(max(o.ID.Compile, 0)), 10)
+		b = strconv.AppendInt(append(b, `, "attempt": `...), int64(o.ID.Attempt), 10)
 	}
 	if o.Payload != nil {
 		sum := md5.Sum(o.Payload)
@@ -137,10 +146,22 @@ func (w *Writer) write(o Out, meta []byte) {
 			rest = rest[j+1:]
 		}
 	}
-	if cap(b) <= 1<<20 {
+	if cap(b) <= keptRoom {
 		w.buf = b
 	}
 	_, w.err = w.w.Write(b)
+}
+
+const (
+	headRoom = 512     // what a header takes besides its metadata, mostly
+	keptRoom = 2 << 20 // of the buffer for the next record
+)
+
+var newline = []byte{'\n'}
+
+// plain reports whether JSON has the name of an artifact as it is.
+func plain(name string) bool {
+	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
 }
 
 func (w *Writer) prefix(b []byte, place string) []byte {
@@ -148,8 +169,9 @@ func (w *Writer) prefix(b []byte, place string) []byte {
 	if place == "" {
 		place = "tcdbg:0"
 	}
-	return fmt.Appendf(b, "V%02d%02d %02d:%02d:%02d.%06d %d %s] ", now.Month(), now.Day(),
-		now.Hour(), now.Minute(), now.Second(), now.Nanosecond()/1000/1000*1000, w.o.PID, place)
+	b = now.AppendFormat(append(b, 'V'), "0102 15:04:05.000")
+	b = strconv.AppendInt(append(b, "000 "...), int64(w.o.PID), 10)
+	return append(append(append(b, ' '), place...), "] "...)
 }
 
 // stackEntry is the written form of a Frame.

@@ -1,7 +1,9 @@
 package tracer
 
 import (
+	"runtime"
 	"slices"
+	"unsafe"
 
 	"tcdbg/graph"
 	"tcdbg/logs"
@@ -86,7 +88,17 @@ func inputOf(p *graph.Node, v torch.Value, before []logs.GraphInput, values []to
 		list := t.Int64s()
 		in.Range = []int64{slices.Min(list), slices.Max(list)}
 	case t.Numel() <= smallInput:
-		in.Positive = !slices.ContainsFunc(t.Float64s(), func(x float64) bool { return !(x >= 0) })
+		in.Positive = noneNegative(t)
 	}
 	return in
+}
+
+// noneNegative reports whether no number of t, a tensor of floats, is negative or NaN. Most weights have one among their
+// first numbers, which is found without a copy of all.
+func noneNegative(t *torch.Tensor) bool {
+	if t.DType() != ops.Float32 || !t.IsContiguous() {
+		return !slices.ContainsFunc(t.Float64s(), func(x float64) bool { return !(x >= 0) })
+	}
+	defer runtime.KeepAlive(t)
+	return !slices.ContainsFunc(unsafe.Slice((*float32)(t.Ptr()), t.Numel()), func(x float32) bool { return !(x >= 0) })
 }

@@ -312,7 +312,7 @@ func (r *recorder) done(c *Compiled, tr *eval.Trace, entry *replay.Entry) {
 		name = "dynamo"
 	}
 	r.t.event("E", name, r.id, time.Now())
-	r.t.sink.Emit(logs.Out{Kind: "dynamo_cpp_guards_str", ID: r.id, Payload: []byte(guard.Tree(entry.Guards)), Place: logs.Here()})
+	r.t.sink.Emit(logs.Out{Kind: "dynamo_cpp_guards_str", ID: r.id, Payload: guard.Tree(entry.Guards), Place: logs.Here()})
 	list := make([]logs.Guard, len(entry.Guards))
 	for i, g := range entry.Guards {
 		list[i] = guard.Record(g)

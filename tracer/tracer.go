@@ -134,6 +134,7 @@ func (t *Tracer) Install(cfg *host.Config) {
 	cfg.Intrinsics["tcdbg/torch/compiler.AssumeConstantResult"] = t.assumeConstantIntrinsic
 	cfg.Intrinsics["tcdbg/torch/compiler.Reset"] = t.resetIntrinsic
 	cfg.Intrinsics["tcdbg/torch.Scripted"] = t.scriptedIntrinsic
+	cfg.Intrinsics["runtime/debug.SetGCPercent"] = setPercent
 	cfg.Compiled = t.onCall
 	cfg.Counted = func(name string) bool { return eval.IsOperator(t.bindings, name) }
 }

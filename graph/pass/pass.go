@@ -21,11 +21,13 @@ type Pass[S any] struct {
 	Doc   string       // one line
 	Needs []Need       // what must have run before
 	When  func(S) bool // whether it runs at all; nil: always
-	// Run changes the state and returns how many changes it made.
+	// Run changes the state and returns how many changes it made. Where that is none the state looks as before.
 	Run func(S) (int, error)
 	// Print is what the state looks like, before the pass and after it; nil where there
-	// is nothing to show.
+	// is nothing to show. After a pass it gives what the next one gives before it.
 	Print func(S) string
+	// Notes says that the state may look otherwise after a pass that changed nothing: it has noted why.
+	Notes bool
 	// Check is what must hold after the pass; nil: nothing of its own.
 	Check func(S) error
 	// Record puts the pass into the trace where it changed something.
@@ -70,13 +72,20 @@ type Runner struct {
 	Log   logs.Sink // may be nil
 	Check bool      // verify the state after each pass; set where Checking is
 	index int       // of the next pass that is recorded
+	// text is what the state looks like, where it is known from the pass before: it is long, and most passes change nothing.
+	text  string
+	known bool
 }
+
+// Text is what the state looks like after the last pass that was run; ok is false where nobody has looked.
+func (r *Runner) Text() (text string, ok bool) { return r.text, r.known }
 
 // Run runs the passes of a table in their order. A pass that panics is named in the
 // error, and so is one that leaves a broken state where that is checked.
-func Run[S any](r *Runner, t *Table[S], s S) error {
+func Run[S any](r *Runner, t *Table[S], s S) error { return run(r, t, s, r.Check || Checking()) }
+
+func run[S any](r *Runner, t *Table[S], s S, check bool) error {
 	order := t.rows
-	check := r.Check || Checking()
 	if check {
 		order = t.shuffled()
 	}
@@ -108,7 +117,9 @@ func one[S any](r *Runner, p *Pass[S], s S, check bool) (err error) {
 	dump := p.Print != nil && dumped(p.Name)
 	before := ""
 	if record || dump {
-		before = p.Print(s)
+		if before, err = look(r, p, s, check); err != nil {
+			return err
+		}
 	}
 	start := time.Now()
 	n, err := p.Run(s)
@@ -116,9 +127,15 @@ func one[S any](r *Runner, p *Pass[S], s S, check bool) (err error) {
 	if err != nil {
 		return err
 	}
-	after := ""
-	if dump || record && n > 0 {
-		after = p.Print(s)
+	after := before
+	switch {
+	case n > 0 || p.Notes:
+		if r.known = record || dump; r.known {
+			after = p.Print(s)
+		}
+		r.text = after
+	case check && (record || dump) && p.Print(s) != before:
+		return fmt.Errorf("pass %s changed what it says it has not", p.Name)
 	}
 	if dump {
 		dumpStep(r.Stage, p.Name, before, after, took)
@@ -137,4 +154,17 @@ func one[S any](r *Runner, p *Pass[S], s S, check bool) (err error) {
 		}
 	}
 	return nil
+}
+
+// look is what the state looks like before a pass.
+func look[S any](r *Runner, p *Pass[S], s S, check bool) (string, error) {
+	if r.known && !check {
+		return r.text, nil
+	}
+	text := p.Print(s)
+	if r.known && text != r.text {
+		return "", fmt.Errorf("before pass %s something was changed that no pass has told of", p.Name)
+	}
+	r.text, r.known = text, true
+	return text, nil
 }

@@ -1,7 +1,9 @@
 package pass
 
 import (
+	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -110,3 +112,70 @@ type sinkFunc func(logs.Out)
 
 func (f sinkFunc) Emit(o logs.Out)        { f(o) }
 func (f sinkFunc) Stack([]logs.Frame) any { return nil }
+
+// TestTextsAreTold: a state whose text is known is not printed again, and where it is checked a pass that
+// changes it without saying so is found.
+func TestTextsAreTold(t *testing.T) {
+	printed := 0
+	row := func(name string, run func(t *trail) int) Pass[*trail] {
+		return Pass[*trail]{
+			Name: name, Doc: "x", Record: true,
+			Run:   func(t *trail) (int, error) { return run(t), nil },
+			Print: func(t *trail) string { printed++; return t.String() },
+		}
+	}
+	nothing := func(*trail) int { return 0 }
+	something := func(t *trail) int { t.ran = append(t.ran, "x"); return 1 }
+	unsaid := func(t *trail) int { t.ran = append(t.ran, "y"); return 0 }
+	after := func(p Pass[*trail], before string) Pass[*trail] {
+		p.Needs = []Need{{before, "it says so"}}
+		return p
+	}
+	sink := &steps{}
+	silent := after(row("silent", something), "d") // one that is not recorded, and not printed
+	silent.Print, silent.Record = nil, false
+	notes := after(row("notes", unsaid), "e")
+	notes.Notes = true
+	r := &Runner{Log: sink}
+	rows := []Pass[*trail]{
+		row("a", nothing), after(row("b", something), "a"), after(row("c", nothing), "b"), after(row("d", something), "c"),
+		silent, after(row("e", something), "silent"), notes, after(row("f", something), "notes"),
+	}
+	if err := run(r, NewTable("test", rows...), &trail{}, false); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{" > x", "x > x x", "x x x > x x x x", "x x x x y > x x x x y x"}
+	if !slices.Equal(sink.told, want) || printed != 7 {
+		t.Errorf("%q with %d texts", sink.told, printed)
+	}
+	if text, ok := r.Text(); !ok || text != "x x x x y x" {
+		t.Errorf("at the end %q, %v", text, ok)
+	}
+	for _, c := range []struct {
+		row  Pass[*trail]
+		want string
+	}{
+		{row("unsaid", unsaid), "pass unsaid changed what it says it has not"},
+		{func() Pass[*trail] { p := row("unsaid", unsaid); p.Record = false; return p }(), "before pass last something was changed"},
+	} {
+		c.row.Needs = []Need{{"first", "it says so"}}
+		table := NewTable("test", row("first", something), c.row, after(row("last", something), "unsaid"))
+		err := Run(&Runner{Check: true, Log: sink}, table, &trail{})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %q", err, c.want)
+		}
+	}
+}
+
+// steps is a sink that keeps what passes did.
+type steps struct{ told []string }
+
+func (s *steps) Emit(o logs.Out) {
+	var v struct{ Data logs.PassStep }
+	if err := json.Unmarshal(o.Payload, &v); err != nil {
+		panic(err)
+	}
+	s.told = append(s.told, v.Data.Before+" > "+v.Data.After)
+}
+
+func (*steps) Stack([]logs.Frame) any { return nil }

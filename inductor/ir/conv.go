@@ -2,6 +2,7 @@ package ir
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"tcdbg/ops/sym"
@@ -63,12 +64,14 @@ func (c *ConvInfo) Numbers() []int64 {
 }
 
 // String is the line of the program's text.
-func (c *ConvInfo) String() string {
-	var parts []string
+func (c *ConvInfo) String() string { return string(c.append(nil)) }
+
+func (c *ConvInfo) append(b []byte) []byte {
+	b = append(b, "im2col"...)
 	for _, f := range c.fields() {
-		parts = append(parts, fmt.Sprintf("%s=%d", f.name, *f.at))
+		b = strconv.AppendInt(appendAll(b, " ", f.name, "="), *f.at, 10)
 	}
-	return "im2col " + strings.Join(parts, " ")
+	return b
 }
 
 // parseConv reads what String prints after its first word.

@@ -10,30 +10,40 @@ import (
 )
 
 // String prints the program: its buffers, its nodes, its outputs. Parse reads
-// it back.
+// it back. A trace has it after each pass, so that it is written into one buffer.
 func (p *Program) String() string {
-	var sb strings.Builder
-	fmt.Fprintf(&sb, "program %s\n", p.Name)
-	for _, b := range p.Buffers {
-		sb.WriteString(b.text() + "\n")
+	b := make([]byte, 0, 256*(len(p.Buffers)+len(p.Nodes)))
+	b = appendAll(b, "program ", p.Name, "\n")
+	for _, x := range p.Buffers {
+		b = append(x.append(b), '\n')
 	}
 	for _, n := range p.Nodes {
-		sb.WriteString(n.String())
+		b = n.append(b)
 	}
 	for _, o := range p.Outputs {
-		sb.WriteString("return " + o.text() + "\n")
+		b = appendAll(b, "return ", o.text(), "\n")
 	}
-	return sb.String()
+	return string(b)
+}
+
+// appendAll writes texts one after the other.
+func appendAll(b []byte, texts ...string) []byte {
+	for _, t := range texts {
+		b = append(b, t...)
+	}
+	return b
 }
 
 var bufferKinds = [...]string{"input", "temp", "result"}
 
-func (b *Buffer) text() string {
-	s := fmt.Sprintf("%s %s: %s[%s] stride [%s]", bufferKinds[b.Kind], b.Name, b.DType.Short(), sizes(b.Shape), sizes(b.Stride))
-	if b.Param {
-		s += " param"
+func (x *Buffer) append(b []byte) []byte {
+	b = appendAll(b, bufferKinds[x.Kind], " ", x.Name, ": ", x.DType.Short(), "[")
+	b = appendSizes(append(appendSizes(b, x.Shape), "] stride ["...), x.Stride)
+	b = append(b, ']')
+	if x.Param {
+		b = append(b, " param"...)
 	}
-	return s
+	return b
 }
 
 func (o Output) text() string {
@@ -46,53 +56,71 @@ func (o Output) text() string {
 	return fmt.Sprintf("%s + %s shape [%s] stride [%s]", o.Buf.Name, o.Off, sizes(o.Shape), sizes(o.Stride))
 }
 
-func sizes(xs []sym.Int) string {
-	parts := make([]string, len(xs))
+func sizes(xs []sym.Int) string { return string(appendSizes(nil, xs)) }
+
+func appendSizes(b []byte, xs []sym.Int) []byte {
 	for i, x := range xs {
-		parts[i] = x.String()
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = x.Append(b)
 	}
-	return strings.Join(parts, ", ")
+	return b
 }
 
 // String prints the node with its body, one operation a line.
-func (n *Node) String() string {
-	var sb strings.Builder
-	sb.WriteString(n.Head())
+func (n *Node) String() string { return string(n.append(nil)) }
+
+func (n *Node) append(b []byte) []byte {
+	b = n.AppendHead(b)
 	if n.Hoisted {
-		sb.WriteString(hoistedMark)
+		b = append(b, hoistedMark...)
 	}
-	if c := n.originText(); c != "" {
-		sb.WriteString(" // " + c)
+	for i, o := range n.Origins {
+		sep := " "
+		if i == 0 {
+			sep = " // "
+		}
+		b = appendAll(b, sep, o.Node)
 	}
-	sb.WriteByte('\n')
+	b = append(b, '\n')
 	if n.Kind == Matmul {
 		m := n.MM
-		fmt.Fprintf(&sb, "  a %s[%s]\n  b %s[%s]\n  out %s[%s]\n", m.A.Name, n.matmulIndex(m.AIdx),
-			m.B.Name, n.matmulIndex(m.BIdx), m.Out.Name, n.matmulIndex(m.OutIdx))
+		operand := func(b []byte, role string, x *Buffer, at Index) []byte {
+			return append(n.appendProduct(appendAll(b, "  ", role, " ", x.Name, "["), at), "]\n"...)
+		}
+		b = operand(operand(operand(b, "a", m.A, m.AIdx), "b", m.B, m.BIdx), "out", m.Out, m.OutIdx)
 		if m.Conv != nil {
-			sb.WriteString("  " + m.Conv.String() + "\n")
+			b = append(m.Conv.append(append(b, "  "...)), '\n')
 		}
 	}
 	for i := range n.Body {
-		sb.WriteString("  " + n.ValueText(i) + "\n")
+		b = append(n.AppendValue(append(b, "  "...), i), '\n')
 	}
-	return sb.String()
+	return b
 }
 
 // hoistedMark comes after the loops of a node that the prologue runs.
 const hoistedMark = " once"
 
-// Head is the first line of the node: its name, kind and loops.
-func (n *Node) Head() string {
+// AppendHead writes the first line of the node: its name, kind and loops.
+func (n *Node) AppendHead(b []byte) []byte {
+	loops := func(kind string, inner ...sym.Int) []byte {
+		b = appendSizes(appendAll(b, n.Name, " = ", kind, " ["), n.Outer)
+		if n.Kind != Pointwise {
+			b = appendSizes(append(b, " | "...), inner)
+		}
+		return append(b, ']')
+	}
 	switch n.Kind {
 	case Pointwise:
-		return fmt.Sprintf("%s = pointwise [%s]", n.Name, sizes(n.Outer))
+		return loops("pointwise")
 	case Reduction:
-		return fmt.Sprintf("%s = reduction [%s | %s]", n.Name, sizes(n.Outer), sizes(n.Inner))
+		return loops("reduction", n.Inner...)
 	case Sequential:
-		return fmt.Sprintf("%s = sequential [%s | %s]", n.Name, sizes(n.Outer), sizes(n.Inner))
+		return loops("sequential", n.Inner...)
 	case Matmul:
-		return fmt.Sprintf("%s = matmul [%s | %s]", n.Name, sizes(n.Outer), n.MM.K)
+		return loops("matmul", n.MM.K)
 	}
 	outs := make([]string, len(n.Ext.Outs))
 	for i, b := range n.Ext.Outs {
@@ -102,7 +130,7 @@ func (n *Node) Head() string {
 	if n.Ext.Flow != nil {
 		of = flowOf + strings.Join(n.Ext.Flow.Names, ", ")
 	}
-	return fmt.Sprintf("%s = extern %s(%s) -> %s%s because %s", n.Name, n.Ext.Name(),
+	return fmt.Appendf(b, "%s = extern %s(%s) -> %s%s because %s", n.Name, n.Ext.Name(),
 		argsText(n.Ext.Args), strings.Join(outs, ", "), of, n.Ext.Reason)
 }
 
@@ -126,43 +154,52 @@ func argsText(args []ops.Arg) string {
 	return strings.Join(parts, ", ")
 }
 
-func (n *Node) originText() string {
-	parts := make([]string, len(n.Origins))
-	for i, o := range n.Origins {
-		parts[i] = o.Node
-	}
-	return strings.Join(parts, " ")
-}
-
 // ValueText prints operation i of the body.
-func (n *Node) ValueText(i int) string {
+func (n *Node) ValueText(i int) string { return string(n.AppendValue(nil, i)) }
+
+// AppendValue is ValueText at the end of b.
+func (n *Node) AppendValue(b []byte, i int) []byte {
 	v := &n.Body[i]
 	d := v.DType.Short()
+	if v.Op != Store && v.Op != StoreAt && v.Op != FoldAt {
+		b = append(appendTemp(b, i), " = "...)
+	}
+	at := func(op string) []byte {
+		return append(n.appendIndex(appendAll(b, op, ".", d, " ", v.Buf.Name, "["), v.Index), ']')
+	}
 	switch v.Op {
 	case Const:
-		return fmt.Sprintf("t%d = const.%s %s", i, d, v.ConstText())
+		return appendAll(b, "const.", d, " ", v.ConstText())
 	case Load:
-		return fmt.Sprintf("t%d = load.%s %s[%s]", i, d, v.Buf.Name, n.IndexText(v.Index))
+		return at("load")
 	case LoadAt:
-		return fmt.Sprintf("t%d = loadat.%s %s[%s], t%d", i, d, v.Buf.Name, n.IndexText(v.Index), v.Args[0])
+		return appendTemps(append(at("loadat"), ", "...), v.Args[:1])
 	case Store:
-		return fmt.Sprintf("store.%s %s[%s], t%d", d, v.Buf.Name, n.IndexText(v.Index), v.Args[0])
+		return appendTemps(append(at("store"), ", "...), v.Args[:1])
 	case StoreAt:
-		return fmt.Sprintf("storeat.%s %s[%s], t%d, t%d", d, v.Buf.Name, n.IndexText(v.Index), v.Args[0], v.Args[1])
+		return appendTemps(append(at("storeat"), ", "...), v.Args[:2])
 	case FoldAt:
-		return fmt.Sprintf("foldat_%s.%s %s[%s], t%d, t%d", v.Red, d, v.Buf.Name, n.IndexText(v.Index), v.Args[0], v.Args[1])
+		return appendTemps(append(at("foldat_"+v.Red.String()), ", "...), v.Args[:2])
 	case Scan:
-		return fmt.Sprintf("t%d = scan_%s.%s t%d", i, v.Red, d, v.Args[0])
+		return appendTemps(appendAll(b, "scan_", v.Red.String(), ".", d, " "), v.Args[:1])
 	case IndexOf:
-		return fmt.Sprintf("t%d = index.%s [%s]", i, d, n.IndexText(v.Index))
+		return append(n.appendIndex(appendAll(b, "index.", d, " ["), v.Index), ']')
 	case Reduce:
-		return fmt.Sprintf("t%d = reduce_%s.%s t%d", i, v.Red, d, v.Args[0])
+		return appendTemps(appendAll(b, "reduce_", v.Red.String(), ".", d, " "), v.Args[:1])
 	}
-	args := make([]string, len(v.Args))
-	for k, a := range v.Args {
-		args[k] = fmt.Sprintf("t%d", a)
+	return appendTemps(appendAll(b, v.Op.String(), ".", d, " "), v.Args)
+}
+
+func appendTemp(b []byte, i int) []byte { return strconv.AppendInt(append(b, 't'), int64(i), 10) }
+
+func appendTemps(b []byte, args []int) []byte {
+	for i, a := range args {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = appendTemp(b, a)
 	}
-	return fmt.Sprintf("t%d = %s.%s %s", i, v.Op, d, strings.Join(args, ", "))
+	return b
 }
 
 // ConstText prints a constant so that it reads back exactly.
@@ -175,44 +212,58 @@ func (v *Value) ConstText() string {
 
 // IndexText prints an address over the node's loops: i0, i1, ... outer, r0, ...
 // inner.
-func (n *Node) IndexText(x Index) string {
-	return x.text(func(k int) string {
+func (n *Node) IndexText(x Index) string { return string(n.appendIndex(nil, x)) }
+
+func (n *Node) appendIndex(b []byte, x Index) []byte {
+	return x.append(b, func(b []byte, k int) []byte {
 		if k < len(n.Outer) {
-			return "i" + strconv.Itoa(k)
+			return strconv.AppendInt(append(b, 'i'), int64(k), 10)
 		}
-		return "r" + strconv.Itoa(k-len(n.Outer))
+		return strconv.AppendInt(append(b, 'r'), int64(k-len(n.Outer)), 10)
 	})
 }
 
-func (n *Node) matmulIndex(x Index) string {
-	return x.text(func(k int) string {
+// appendProduct writes an address of a product, whose inner loop is k.
+func (n *Node) appendProduct(b []byte, x Index) []byte {
+	return x.append(b, func(b []byte, k int) []byte {
 		if k < len(n.Outer) {
-			return "i" + strconv.Itoa(k)
+			return strconv.AppendInt(append(b, 'i'), int64(k), 10)
 		}
-		return "k"
+		return append(b, 'k')
 	})
 }
 
 // Text prints an address; name names loop k.
-func (x Index) Text(name func(k int) string) string { return x.text(name) }
+func (x Index) Text(name func(k int) string) string {
+	return string(x.append(nil, func(b []byte, k int) []byte { return append(b, name(k)...) }))
+}
 
-func (x Index) text(name func(k int) string) string {
-	var parts []string
-	for k, c := range x.Coef {
-		if v, ok := c.IsConst(); ok {
-			switch v {
-			case 0:
-			case 1:
-				parts = append(parts, name(k))
-			default:
-				parts = append(parts, fmt.Sprintf("%d*%s", v, name(k)))
-			}
-			continue
+func (x Index) append(b []byte, name func(b []byte, k int) []byte) []byte {
+	from := len(b)
+	next := func() {
+		if len(b) > from {
+			b = append(b, " + "...)
 		}
-		parts = append(parts, fmt.Sprintf("(%s)*%s", c, name(k)))
 	}
-	if !sym.Is(x.Off, 0) || len(parts) == 0 {
-		parts = append(parts, x.Off.String())
+	for k, c := range x.Coef {
+		v, ok := c.IsConst()
+		switch {
+		case ok && v == 0:
+			continue
+		case !ok:
+			next()
+			b = append(c.Append(append(b, '(')), ")*"...)
+		case v == 1:
+			next()
+		default:
+			next()
+			b = append(strconv.AppendInt(b, v, 10), '*')
+		}
+		b = name(b, k)
 	}
-	return strings.Join(parts, " + ")
+	if !sym.Is(x.Off, 0) || len(b) == from {
+		next()
+		b = x.Off.Append(b)
+	}
+	return b
 }

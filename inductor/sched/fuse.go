@@ -31,7 +31,7 @@ func Schedule(p *ir.Program, opt Options) []*Group {
 	if opt.MaxFusion == 0 {
 		opt.MaxFusion = 64
 	}
-	s := &scheduler{prog: p, opt: opt, refused: map[refusedPair]bool{}}
+	s := &scheduler{prog: p, opt: opt, refused: map[refusedPair]bool{}, sizes: map[*ir.Buffer]int64{}}
 	for i, n := range p.Nodes {
 		s.groups = append(s.groups, newGroup(n, i))
 	}
@@ -56,6 +56,7 @@ type scheduler struct {
 	refused map[refusedPair]bool
 	order   *topoOrder
 	readers map[*ir.Buffer]int // nodes that read a buffer, for the score
+	sizes   map[*ir.Buffer]int64
 	decided int
 	merged  int // groups that became part of another
 	updates map[*ir.Node]bool
@@ -184,24 +185,29 @@ func (s *scheduler) candidates() []candidate {
 
 func (s *scheduler) candidate(a, b *Group, vertical bool) candidate {
 	c := candidate{a: a, b: b, vertical: vertical, epilogue: vertical && a.Template}
-	counted := map[*ir.Buffer]bool{}
-	bs := b.accesses()
-	for _, x := range a.accesses() {
-		if counted[x.buf] {
+	as, bs := a.accesses(), b.accesses()
+	for i, x := range as {
+		of := func(y access) bool { return y.buf == x.buf }
+		if !slices.ContainsFunc(bs, of) || slices.ContainsFunc(as[:i], of) { // or counted before
 			continue
 		}
-		for _, y := range bs {
-			if x.buf != y.buf || counted[x.buf] {
-				continue
-			}
-			counted[x.buf] = true
-			c.score += x.buf.Bytes()
-			if x.write && s.readers[x.buf] == 1 && x.buf.Kind == ir.Temp {
-				c.score += x.buf.Bytes()
-			}
+		bytes := s.bytes(x.buf)
+		c.score += bytes
+		if x.write && s.readers[x.buf] == 1 && x.buf.Kind == ir.Temp {
+			c.score += bytes
 		}
 	}
 	return c
+}
+
+// bytes is the size of a buffer.
+func (s *scheduler) bytes(b *ir.Buffer) int64 {
+	n, known := s.sizes[b]
+	if !known {
+		n = b.Bytes()
+		s.sizes[b] = n
+	}
+	return n
 }
 
 // try fuses c or records why not.

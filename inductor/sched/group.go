@@ -46,9 +46,10 @@ type Group struct {
 	succs       map[*Group]bool
 	dead        bool // merged into another group
 	name        string
-	named       int // items when name was made
-	place       int // in the topological order
-	visited     int // stamp of the last search that came by
+	named       int      // items when name was made
+	uses        []access // what accesses found; nil where g has changed since
+	place       int      // in the topological order
+	visited     int      // stamp of the last search that came by
 }
 
 // access is one use of a buffer by a group.
@@ -99,6 +100,7 @@ type transform [][]piece
 
 // rewrite expresses all addresses of g over n new loops.
 func (g *Group) rewrite(t transform, n int) {
+	g.uses = nil
 	for _, it := range g.Items {
 		body := make([]ir.Value, len(it.Body))
 		copy(body, it.Body)
@@ -127,8 +129,11 @@ func (t transform) apply(x ir.Index, n int) ir.Index {
 	return y
 }
 
-// accesses lists how g uses buffers.
+// accesses lists how g uses buffers. It is asked of every pair that is tried, and kept until g changes.
 func (g *Group) accesses() []access {
+	if g.uses != nil {
+		return g.uses
+	}
 	var out []access
 	if g.Before != nil {
 		for _, x := range g.Before.accesses() {
@@ -136,22 +141,29 @@ func (g *Group) accesses() []access {
 		}
 	}
 	for _, it := range g.Items {
-		switch it.Node.Kind {
-		case ir.Matmul:
-			out = append(out, access{buf: it.Node.MM.A}, access{buf: it.Node.MM.B}, access{it.Node.MM.Out, &it.Out, true})
-		case ir.Extern:
-			it.Node.Reads(func(b *ir.Buffer, _ *ir.Index) { out = append(out, access{buf: b}) })
-			it.Node.Writes(func(b *ir.Buffer, _ *ir.Index) { out = append(out, access{buf: b, write: true}) })
-		}
-		for i := range it.Body {
-			switch v := &it.Body[i]; v.Op {
-			case ir.Load, ir.Store:
-				out = append(out, access{v.Buf, &v.Index, v.Op == ir.Store})
-			case ir.LoadAt:
-				out = append(out, access{buf: v.Buf})
-			case ir.StoreAt, ir.FoldAt:
-				out = append(out, access{buf: v.Buf}, access{buf: v.Buf, write: true})
-			}
+		out = it.accesses(out)
+	}
+	g.uses = out
+	return out
+}
+
+// accesses adds how a node uses buffers.
+func (it *Item) accesses(out []access) []access {
+	switch it.Node.Kind {
+	case ir.Matmul:
+		out = append(out, access{buf: it.Node.MM.A}, access{buf: it.Node.MM.B}, access{it.Node.MM.Out, &it.Out, true})
+	case ir.Extern:
+		it.Node.Reads(func(b *ir.Buffer, _ *ir.Index) { out = append(out, access{buf: b}) })
+		it.Node.Writes(func(b *ir.Buffer, _ *ir.Index) { out = append(out, access{buf: b, write: true}) })
+	}
+	for i := range it.Body {
+		switch v := &it.Body[i]; v.Op {
+		case ir.Load, ir.Store:
+			out = append(out, access{v.Buf, &v.Index, v.Op == ir.Store})
+		case ir.LoadAt:
+			out = append(out, access{buf: v.Buf})
+		case ir.StoreAt, ir.FoldAt:
+			out = append(out, access{buf: v.Buf}, access{buf: v.Buf, write: true})
 		}
 	}
 	return out
@@ -259,7 +271,7 @@ func (g *Group) draws() bool {
 
 // merge makes a the union of a and b.
 func merge(a, b *Group) {
-	a.Items = append(a.Items, b.Items...)
+	a.Items, a.uses = append(a.Items, b.Items...), nil
 	slices.SortStableFunc(a.Items, func(x, y *Item) int { return position(x) - position(y) })
 	absorb(a, b)
 }
@@ -296,33 +308,36 @@ func position(it *Item) int {
 }
 
 // String prints the group: its loops, and each node with its body over them.
-func (g *Group) String() string {
-	var sb strings.Builder
-	sb.WriteString(g.Name() + " " + g.Ranges() + "\n")
+func (g *Group) String() string { return string(g.Append(nil)) }
+
+// Append is String at the end of b.
+func (g *Group) Append(b []byte) []byte {
+	b = append(append(append(b, g.Name()...), ' '), g.Ranges()...)
+	b = append(b, '\n')
 	if g.Before != nil {
-		sb.WriteString("  before it " + g.Before.Ranges() + "\n")
-		sb.WriteString(g.Before.bodies())
+		b = append(append(append(b, "  before it "...), g.Before.Ranges()...), '\n')
+		b = g.Before.appendBodies(b)
 	}
-	sb.WriteString(g.bodies())
-	return sb.String()
+	return g.appendBodies(b)
 }
 
-// bodies prints the nodes with their bodies over the group's loops.
-func (g *Group) bodies() string {
-	var sb strings.Builder
+// appendBodies prints the nodes with their bodies over the group's loops.
+func (g *Group) appendBodies(b []byte) []byte {
 	outer, inner := g.loops()
 	order := slices.Concat(outer, inner)
+	view := ir.Node{Outer: g.sizes(outer), Inner: g.sizes(inner)}
 	for _, it := range g.Items {
 		if it.Node.Kind == ir.Matmul || it.Node.Kind == ir.Extern {
-			sb.WriteString("  " + it.Node.Head() + "\n")
+			b = append(it.Node.AppendHead(append(b, "  "...)), '\n')
 		}
-		view := ir.Node{Outer: g.sizes(outer), Inner: g.sizes(inner), Body: slices.Clone(it.Body)}
+		view.Body = slices.Clone(it.Body)
 		for i := range view.Body {
 			view.Body[i].Index = inOrder(view.Body[i].Index, order)
-			sb.WriteString("  " + it.Node.Name + ": " + view.ValueText(i) + "\n")
+			b = append(append(append(b, "  "...), it.Node.Name...), ": "...)
+			b = append(view.AppendValue(b, i), '\n')
 		}
 	}
-	return sb.String()
+	return b
 }
 
 // inOrder is the address x with its loops in another order.

@@ -66,7 +66,7 @@ func (s *scheduler) tryBefore(c *candidate) {
 	image := templateNode(c.b).MM.A
 	step.Why = fmt.Sprintf("the template makes %s block by block as it packs it; saves %d B of memory traffic", image.Name, 2*image.Bytes())
 	s.order.merge(c.b, c.a)
-	c.b.Before = before
+	c.b.Before, c.b.uses = before, nil
 	absorb(c.b, c.a)
 	s.merged++
 	step.Fused, step.Reason, step.Result = true, "fused", c.b.Name()

@@ -81,9 +81,9 @@ func (g *Group) address(x ir.Index) string {
 // by names the first node of the group that accesses a buffer in this way, with the
 // operator and the line that it comes from.
 func (g *Group) by(x access) string {
+	var room [16]access
 	for _, it := range g.Items {
-		alone := &Group{Vars: g.Vars, Items: []*Item{it}, Template: g.Template, Extern: g.Extern}
-		for _, y := range alone.accesses() {
+		for _, y := range it.accesses(room[:0]) {
 			if y.buf == x.buf && y.write == x.write {
 				if n := len(it.Node.Origins); n > 0 {
 					return it.Node.Name + ", " + it.Node.Origins[n-1].Comment()

@@ -67,6 +67,7 @@ const unrecorded = "-"
 
 // engineMain is `tcdbg engine RUNFOLDER`.
 func engineMain(p Process, dir string) (code int) {
+	tracer.StartPaced()
 	control := os.NewFile(controlFD, "control")
 	first := json.NewDecoder(control)
 	var t task

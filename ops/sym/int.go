@@ -392,6 +392,15 @@ func (a Int) String() string {
 	return a.x.key
 }
 
+// Append is String at the end of b.
+func (a Int) Append(b []byte) []byte {
+	a = a.resolve()
+	if a.x == nil {
+		return strconv.AppendInt(b, a.c, 10)
+	}
+	return append(b, a.x.key...)
+}
+
 func (x *expr) format() string {
 	switch x.kind {
 	case kSym:

@@ -8,6 +8,8 @@ import (
 	"tcdbg/logs"
 	"tcdbg/tracer/host"
 	"tcdbg/tracer/value"
+
+	"golang.org/x/tools/go/ssa"
 )
 
 // This file says where in the program's text a frame is.
@@ -30,6 +32,23 @@ func posAt(prog *host.Program, f *host.Frame, off int) logs.Pos {
 		File: filepath.ToSlash(p.Filename), Line: p.Line, Col: p.Column,
 		Func: value.FuncName(f.Code.Fn), Code: strings.TrimRight(prog.SourceLine(p.Filename, p.Line), " \t\r"),
 	}
+}
+
+// placeAt is posAt, which a trace asks again and again of the same few calls.
+func (fs *frames) placeAt(f *host.Frame, off int) logs.Pos {
+	if f == nil || f.PC+off < 0 || f.PC+off >= len(f.Code.Instrs) {
+		return logs.Pos{}
+	}
+	in := f.Code.Instrs[f.PC+off]
+	p, known := fs.places[in]
+	if !known {
+		p = posAt(fs.env.Prog, f, off)
+		if fs.places == nil {
+			fs.places = map[ssa.Instruction]logs.Pos{}
+		}
+		fs.places[in] = p
+	}
+	return p
 }
 
 // LastOfProgram is the innermost place that is not torch's own, else the

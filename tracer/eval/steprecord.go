@@ -30,7 +30,8 @@ type stepRecord struct {
 	out    logs.TraceSteps
 	places map[placeOf]int
 	seen   map[ssa.Instruction]int
-	lastAt int // place of the newest step
+	own    map[*ssa.Function]bool // torch's
+	lastAt int                    // place of the newest step
 
 	// The instruction that is being evaluated, and what there was before it.
 	in     ssa.Instruction
@@ -48,7 +49,7 @@ type placeOf struct {
 }
 
 func newStepRecord(tr *Trace) *stepRecord {
-	return &stepRecord{tr: tr, places: map[placeOf]int{}, seen: map[ssa.Instruction]int{}, lastAt: -1}
+	return &stepRecord{tr: tr, places: map[placeOf]int{}, seen: map[ssa.Instruction]int{}, own: map[*ssa.Function]bool{}, lastAt: -1}
 }
 
 // before takes down the instruction that is about to be evaluated.
@@ -125,7 +126,7 @@ func (r *stepRecord) keep() {
 func (r *stepRecord) place() int {
 	key := placeOf{in: r.in}
 	pos := r.tr.Pos
-	if value.OwnSource(filepath.ToSlash(r.tr.env.Prog.Fset.Position(r.in.Parent().Pos()).Filename)) {
+	if r.ofTorch(r.in.Parent()) {
 		pos = r.tr.userPos
 		key.line = pos().Line
 	}
@@ -138,6 +139,16 @@ func (r *stepRecord) place() int {
 	}
 	r.places[key] = at
 	return at
+}
+
+// ofTorch reports whether a function is torch's own.
+func (r *stepRecord) ofTorch(fn *ssa.Function) bool {
+	own, known := r.own[fn]
+	if !known {
+		own = value.OwnSource(filepath.ToSlash(r.tr.env.Prog.Fset.Position(fn.Pos()).Filename))
+		r.own[fn] = own
+	}
+	return own
 }
 
 // intern is the number of a line.

@@ -69,10 +69,11 @@ type frames struct {
 	In      *host.Interp
 	th      *host.Thread
 	src     *value.Sources
-	base    []*host.Frame // the real frames of the region, lowest first
-	callers []*host.Frame // real frames below them, lowest first
-	shadows []*shadow     // of the scratch thread, lowest first
-	logged  logs.Pos      // the place of the last step in the single-step log
+	base    []*host.Frame                // the real frames of the region, lowest first
+	callers []*host.Frame                // real frames below them, lowest first
+	shadows []*shadow                    // of the scratch thread, lowest first
+	logged  logs.Pos                     // the place of the last step in the single-step log
+	places  map[ssa.Instruction]logs.Pos // of the instructions asked for so far
 }
 
 // capture is the graph that the trace makes, its inputs and the symbols of their sizes.
@@ -241,7 +242,7 @@ func (fs *frames) exec() {
 func (fs *frames) skip() { fs.th.Top().PC++ }
 
 // Pos is the place of the instruction being traced.
-func (fs *frames) Pos() logs.Pos { return PosOf(fs.env.Prog, fs.th.Top()) }
+func (fs *frames) Pos() logs.Pos { return fs.placeAt(fs.th.Top(), 0) }
 
 // codeOf is what the user wrote for an instruction: the expression that it is the
 // value of, or the whole line.
@@ -293,7 +294,7 @@ func (fs *frames) userPos() logs.Pos {
 		}
 	}
 	for i := len(fs.callers) - 1; i >= 0; i-- {
-		if p := CallerPos(fs.env.Prog, fs.callers[i]); p.File != "" && !value.OwnSource(p.File) {
+		if p := fs.placeAt(fs.callers[i], -1); p.File != "" && !value.OwnSource(p.File) {
 			return p
 		}
 	}
@@ -303,16 +304,16 @@ func (fs *frames) userPos() logs.Pos {
 // shadowPos is where frame i of the scratch thread is.
 func (fs *frames) shadowPos(i int) logs.Pos {
 	if i == len(fs.shadows)-1 {
-		return PosOf(fs.env.Prog, fs.shadows[i].frame)
+		return fs.placeAt(fs.shadows[i].frame, 0)
 	}
-	return CallerPos(fs.env.Prog, fs.shadows[i].frame)
+	return fs.placeAt(fs.shadows[i].frame, -1)
 }
 
 // UserStack is the whole chain of places, callers of the region included.
 func (fs *frames) UserStack() []logs.Pos {
 	var out []logs.Pos
 	for _, f := range fs.callers {
-		if p := CallerPos(fs.env.Prog, f); p.File != "" {
+		if p := fs.placeAt(f, -1); p.File != "" {
 			out = append(out, p)
 		}
 	}

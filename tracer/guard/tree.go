@@ -2,6 +2,8 @@ package guard
 
 import (
 	"fmt"
+	"go/types"
+	"strconv"
 	"strings"
 
 	"tcdbg/logs"
@@ -20,16 +22,18 @@ func Record(g *Guard) logs.Guard {
 
 // Tree prints guards as PyTorch prints its tree: managers nested by
 // source, one leaf a line, with the user's line as a comment.
-func Tree(gs []*Guard) string {
-	var sb strings.Builder
-	sb.WriteString("\nTREE_GUARD_MANAGER:\n+- RootGuardManager\n")
-	tree := &node{children: map[*value.Source]*node{}}
+func Tree(gs []*Guard) []byte {
+	tree := &node{}
 	for _, g := range gs {
-		tree.place(g.Source).leaves = append(tree.place(g.Source).leaves, g)
+		at := tree.place(g.Source)
+		at.leaves = append(at.leaves, g)
 	}
-	tree.print(&sb, "| ")
-	return sb.String()
+	const head = "\nTREE_GUARD_MANAGER:\n+- RootGuardManager\n"
+	return tree.append(append(make([]byte, 0, lineRoom*len(gs)), head...), "| ", map[types.Type]string{})
 }
+
+// lineRoom is about how many bytes a guard takes in the tree.
+const lineRoom = 512
 
 // node is a guard manager: one source.
 type node struct {
@@ -46,31 +50,50 @@ func (n *node) place(s *value.Source) *node {
 	up := n.place(s.Parent)
 	c := up.children[s]
 	if c == nil {
-		c = &node{src: s, children: map[*value.Source]*node{}}
+		c = &node{src: s}
+		if up.children == nil {
+			up.children = map[*value.Source]*node{}
+		}
 		up.children[s] = c
 		up.order = append(up.order, c)
 	}
 	return c
 }
 
-func (n *node) print(sb *strings.Builder, indent string) {
+// append writes the guards below n; names are those of types so far.
+func (n *node) append(b []byte, indent string, names map[types.Type]string) []byte {
 	for _, g := range n.leaves {
-		fmt.Fprintf(sb, "%s+- %s: %s%s\n", indent, g.kind, g.text, comment(g))
+		b = appendAll(b, indent, "+- ", g.kind.String(), ": ", g.text)
+		b = append(g.appendComment(b), '\n')
 	}
+	inner := indent + "| "
 	for _, c := range n.order {
-		fmt.Fprintf(
-			sb, "%s+- GuardManager: source=%s, accessed_by=%s, type=<class '%s'>\n", indent, c.src.Name,
-			accessor(c.src), value.TypeName(c.src.Type),
-		)
-		c.print(sb, indent+"| ")
+		b = appendAll(b, indent, "+- GuardManager: source=", c.src.Name, ", accessed_by=", accessor(c.src))
+		name, known := names[c.src.Type]
+		if !known {
+			name = value.TypeName(c.src.Type)
+			names[c.src.Type] = name
+		}
+		b = c.append(appendAll(b, ", type=<class '", name, "'>\n"), inner, names)
 	}
+	return b
 }
 
-func comment(g *Guard) string {
-	if g.pos.File == "" {
-		return ""
+func appendAll(b []byte, texts ...string) []byte {
+	for _, t := range texts {
+		b = append(b, t...)
 	}
-	return fmt.Sprintf("  # %s  # %s:%d in %s", strings.TrimSpace(g.pos.Code), g.pos.File, g.pos.Line, g.pos.Func)
+	return b
+}
+
+func comment(g *Guard) string { return string(g.appendComment(nil)) }
+
+func (g *Guard) appendComment(b []byte) []byte {
+	if g.pos.File == "" {
+		return b
+	}
+	b = appendAll(b, "  # ", strings.TrimSpace(g.pos.Code), "  # ", g.pos.File, ":")
+	return appendAll(strconv.AppendInt(b, int64(g.pos.Line), 10), " in ", g.pos.Func)
 }
 
 // accessor names the step from the parent, in the style of PyTorch's accessors.
@@ -81,7 +104,7 @@ func accessor(s *value.Source) string {
 	case value.Global:
 		return "DictGetItemGuardAccessor('" + s.Global.Name() + "')"
 	case value.Field:
-		return "GetAttrGuardAccessor(" + s.Argument()[strings.LastIndexByte(s.Argument(), '.')+1:] + ")"
+		return "GetAttrGuardAccessor(" + s.Parent.Type.Underlying().(*types.Struct).Field(s.Index).Name() + ")"
 	case value.Elem, value.Item:
 		return fmt.Sprintf("ListGetItemGuardAccessor(%d)", s.Index)
 	case value.MapValue:

@@ -14,9 +14,17 @@ type text struct {
 
 // p writes a line.
 func (t *text) p(format string, args ...any) {
-	s := strings.Repeat("  ", t.ind) + fmt.Sprintf(format, args...) + "\n"
-	t.sb.WriteString(s)
-	t.line += strings.Count(s, "\n")
+	from := t.sb.Len()
+	for range t.ind {
+		t.sb.WriteString("  ")
+	}
+	if len(args) == 0 && !strings.Contains(format, "%") {
+		t.sb.WriteString(format)
+	} else {
+		fmt.Fprintf(&t.sb, format, args...)
+	}
+	t.sb.WriteByte('\n')
+	t.line += strings.Count(t.sb.String()[from:], "\n")
 }
 
 // open writes a line that opens a block.

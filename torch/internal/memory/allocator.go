@@ -26,6 +26,7 @@ const (
 // find so many times as much to free.
 const (
 	minPending   = 64 << 20
+	firstPending = 128 << 20 // until the first, which finds what building a model leaves behind
 	maxPending   = 512 << 20
 	pendingShare = 16
 )
@@ -37,7 +38,8 @@ type allocator struct {
 	live    int              // bytes handed out and not yet returned
 	pending int              // bytes handed out since the last collection
 	small   int              // bytes of blocks that lie in Go's heap
-	rest    int              // bytes that the last collection found there besides
+	rest    int              // bytes that the last collection found there besides; 0: not known
+	weighed bool             // rest is from a collection
 	epochs  epochs
 }
 
@@ -103,13 +105,7 @@ func (a *allocator) get(class int) []byte {
 	if block := a.take(class); block != nil {
 		return block
 	}
-	a.mu.Lock()
-	collect := a.pending > a.allowance()
-	if collect {
-		a.pending = 0
-	}
-	a.mu.Unlock()
-	if collect {
+	if a.mustCollect() {
 		runtime.GC()
 		a.weigh()
 		if block := a.take(class); block != nil {
@@ -122,6 +118,23 @@ func (a *allocator) get(class int) []byte {
 	a.pending += class
 	a.mu.Unlock()
 	return a.fresh(class)
+}
+
+// mustCollect reports whether it is time for a collection.
+func (a *allocator) mustCollect() bool {
+	a.mu.Lock()
+	first := a.rest == 0 && a.pending > a.allowance()
+	a.mu.Unlock()
+	if first { // what there is to look through is not known; it is no more than this
+		a.note("/memory/classes/heap/objects:bytes", false)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.pending <= a.allowance() {
+		return false
+	}
+	a.pending = 0
+	return true
 }
 
 // fresh makes a new block.
@@ -137,15 +150,23 @@ func (a *allocator) fresh(class int) []byte {
 
 // allowance is how many bytes may go out before a collection.
 func (a *allocator) allowance() int {
-	return max(minPending, min(a.rest*pendingShare, maxPending), a.live/4)
+	most := maxPending
+	if !a.weighed {
+		most = firstPending
+	}
+	return max(minPending, min(a.rest*pendingShare, most), a.live/4)
 }
 
-// weigh takes note of what Go's heap holds besides the blocks.
+// weigh takes note of what Go's heap holds besides the blocks, as the last collection found.
 func (a *allocator) weigh() {
-	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	a.note("/gc/heap/live:bytes", true)
+}
+
+func (a *allocator) note(metric string, weighed bool) {
+	sample := []metrics.Sample{{Name: metric}}
 	metrics.Read(sample)
 	a.mu.Lock()
-	a.rest = int(sample[0].Value.Uint64()) - a.small
+	a.rest, a.weighed = max(int(sample[0].Value.Uint64())-a.small, 1), weighed
 	a.mu.Unlock()
 }
 
