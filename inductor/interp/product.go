@@ -120,7 +120,7 @@ func productRow(out []float32, a, b operand, depth, bcol int) {
 func convRow(out []float32, a, image operand, depth int, c *ir.ConvInfo) {
 	clear(out)
 	for k := range depth {
-		x := a.at(k, 0)
+		x := a.at(k, int(c.Filter(int64(k))))
 		for n := range out {
 			if at, inside := c.At(int64(k), int64(n)); inside {
 				out[n] += float32(x * image.at(int(at), 0))
@@ -144,7 +144,7 @@ func pixelRow(out []float32, image operand, pixel int, w block, depth int, c *ir
 		at, inside := c.At(int64(k), int64(pixel))
 		for o := range out {
 			if inside {
-				out[o] += float32(image.at(o, int(at)) * w.at(k, o*w.channel))
+				out[o] += float32(image.at(o, int(at)) * w.at(k, o*w.channel+int(c.Filter(int64(k)))))
 			}
 		}
 	}

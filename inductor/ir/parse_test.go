@@ -41,7 +41,7 @@ op5 = matmul [s0, 4, 9 | 27] // convolution
   a l_w_[27*i1 + k]
   b l_x_[75*i0]
   out buf5[36*i0 + 9*i1 + i2]
-  im2col height=5 width=5 chan=25 row=5 col=1 kh=3 kw=3 sh=2 sw=2 ph=1 pw=1 dh=1 dw=1 outw=3 block=1 lanes=1
+  im2col height=5 width=5 chan=25 row=5 col=1 kh=3 kw=3 sh=2 sw=2 ph=1 pw=1 dh=1 dw=1 outw=3 block=1 lanes=1 fc=0 fh=0 fw=0
 op6 = pointwise [64] once // gather
   t0 = const.i64 3
   t1 = const.b8 1
@@ -82,7 +82,7 @@ func TestParseAndCheckRefuse(t *testing.T) {
 		{"store.i64 buf2[i0], t0", "store.i64 l_x_[i0], t0", "the buffer holds f32"},
 		{"a l_x_[64*i0 + k]", "a buf3[64*i0 + k]", "before it is written"},
 		{"kh=3 kw=3", "kw=3 kh=3", "want kh=NUMBER"},
-		{" outw=3", "", "16 fields"},
+		{" outw=3", "", "19 fields"},
 		{"outw=3", "outw=0", "outw is 0"},
 	} {
 		text := strings.Replace(sample, c.old, c.new, 1)

@@ -271,13 +271,14 @@ func (g *convGrad) phase(out *tensor, h, w phase) {
 		x: dy, w: turned, groups: 1, inPer: kernel[1], rows: kernel[0], outH: h.count, chanX: size[3],
 		wOut: kernel[4], wInner: kernel[5],
 	}
-	if h.taps*w.taps > 1 { // a copy, whose last stride is 1
-		s.wInner = 1
-	}
 	s.info = &ir.ConvInfo{
 		Height: size[1], Width: size[2], ChanStride: size[3], RowStride: size[4], Stride: size[5],
 		KH: h.taps, KW: w.taps, StepH: 1, StepW: 1, PadH: h.before, PadW: w.before,
 		DilH: h.dilation, DilW: w.dilation, OutW: w.count, Block: 1, Lanes: 1,
+	}
+	if h.taps*w.taps > 1 {
+		s.wInner = 0
+		s.info.FilterChan, s.info.FilterRow, s.info.FilterCol = kernel[5], kernel[6], kernel[7]
 	}
 	if s.outH == size[1] && w.count == size[2] { // else positions beyond dY are to be zero
 		s.flatten()
@@ -285,14 +286,11 @@ func (g *convGrad) phase(out *tensor, h, w phase) {
 	c.convProduct(s, out)
 }
 
-// turned is the weight as [ic, oc, kh, kw] with the taps of a phase from the last to the first.
+// turned is the weight seen as [ic, oc, kh, kw] with the taps of a phase from the last to the first.
 func (g *convGrad) turned(h, w phase) *tensor {
 	v := permuted(g.c.real(g.w), 1, 0, 2, 3)
 	for i, p := range []phase{h, w} {
 		v = v.part(2+i, span{sym.Const(p.first + p.step*(p.taps-1)), sym.Const(p.taps), sym.Const(-p.step)})
 	}
-	if h.taps*w.taps == 1 {
-		return v
-	}
-	return g.c.temp(v.shape, v.dtype, func(b *body) int { return b.load(v) })
+	return v
 }
