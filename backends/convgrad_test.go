@@ -43,7 +43,7 @@ func (c convCase) gradients(g *testGraph, mask []bool) []ops.Value {
 // convolutions in groups, and of steps together with dilation, stay eager calls.
 func TestConvolutionGradients(t *testing.T) {
 	more := []convCase{
-		{2, 17, 20, 23, 9, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 1},  // a product for each tap
+		{2, 17, 20, 23, 9, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 1},
 		{3, 16, 31, 24, 37, 2, 5, ints(1, 1), ints(0, 3), ints(2, 1), 1}, // taps apart, uneven padding
 		{1, 20, 26, 21, 5, 1, 4, ints(1, 1), ints(0, 0), ints(1, 2), 1},  // none
 		{2, 5, 9, 8, 7, 1, 1, ints(3, 2), ints(0, 0), ints(1, 1), 1},     // positions that no tap reaches

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"tcdbg/graph"
 	"tcdbg/ops"
 	"tcdbg/torch"
 	"tcdbg/tracer"
@@ -44,12 +45,24 @@ func TestWinogradIsChosen(t *testing.T) {
 }
 
 // TestWinogradIsExact: the error against float64 is about that of the plain sum of
-// products.
+// products, of gradients as well.
 func TestWinogradIsExact(t *testing.T) {
-	needCompiler(t)
 	c := convCase{1, 96, 30, 30, 64, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 1}
-	g := newTestGraph("exact")
-	m := g.outputs(c.emit(g, ops.Float32, true, nil))
+	t.Run("forward", func(t *testing.T) {
+		g := newTestGraph("exact")
+		isExact(t, g.outputs(c.emit(g, ops.Float32, true, nil)), g)
+	})
+	for i, name := range []string{"of the image", "of the weight"} {
+		t.Run("gradient "+name, func(t *testing.T) {
+			g := newTestGraph("exact")
+			isExact(t, g.outputs(c.gradients(g, []bool{i == 0, i == 1})...), g)
+		})
+	}
+}
+
+func isExact(t *testing.T, m *graph.Module, g *testGraph) {
+	t.Helper()
+	needCompiler(t)
 	run, err := inductorAt(t, thisCPU().Lanes).Compile(&tracer.Request{Module: m, Example: g.in})
 	if err != nil {
 		t.Fatal(err)

@@ -127,6 +127,42 @@ func (c *ConvInfo) Filter(k int64) int64 {
 	return k/(c.KW*c.KH)*c.FilterChan + k/c.KW%c.KH*c.FilterRow + k%c.KW*c.FilterCol
 }
 
+// GradInfo says how the gradient of a convolution's weight, Out[channel, (channel of the image, kernel
+// row, kernel column)], is summed: k walks the pixels of the result's gradient A, which follow one another in
+// each image, and the image after image; column n of B is what number n of a filter sees.
+type GradInfo struct {
+	ConvInfo           // of the convolution; its image is B
+	Pixels       int64 // of the result
+	NextA, NextB int64 // elements from image to image
+}
+
+// String is the line of the program's text.
+func (g *GradInfo) String() string {
+	return fmt.Sprintf("grad %d %d %d %s", g.Pixels, g.NextA, g.NextB, g.ConvInfo.String())
+}
+
+// parseGrad reads what String prints after its first word.
+func parseGrad(s string) (*GradInfo, error) {
+	g := &GradInfo{}
+	numbers, conv, ok := strings.Cut(s, " im2col ")
+	if _, err := fmt.Sscanf(numbers, "%d %d %d", &g.Pixels, &g.NextA, &g.NextB); err != nil || !ok {
+		return nil, fmt.Errorf("grad %q: want three numbers and im2col", s)
+	}
+	c, err := parseConv(conv)
+	if err != nil {
+		return nil, err
+	}
+	g.ConvInfo = *c
+	return g, nil
+}
+
+func (g *GradInfo) check() error {
+	if g.Pixels < 1 || g.Block != 1 || g.Lanes != 1 {
+		return fmt.Errorf("grad: %d pixels, block %d, lanes %d", g.Pixels, g.Block, g.Lanes)
+	}
+	return g.ConvInfo.check()
+}
+
 // Depthwise reports whether a convolution has one filter for each channel.
 func (n *Node) Depthwise() bool {
 	mm := n.MM

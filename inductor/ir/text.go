@@ -72,6 +72,9 @@ func (n *Node) String() string {
 		if m.Conv != nil {
 			sb.WriteString("  " + m.Conv.String() + "\n")
 		}
+		if m.Grad != nil {
+			sb.WriteString("  " + m.Grad.String() + "\n")
+		}
 	}
 	for i := range n.Body {
 		sb.WriteString("  " + n.ValueText(i) + "\n")

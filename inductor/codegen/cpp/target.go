@@ -34,6 +34,9 @@ func (t *Target) Packing(p *plan.Plan, n *ir.Node) (*ir.Buffer, plan.ConvForm, i
 	if mm.Conv != nil {
 		return t.packedFilter(p, n)
 	}
+	if mm.Grad != nil {
+		return nil, 0, 0
+	}
 	k, kok := mm.K.IsConst()
 	cols, nok := n.Outer[len(n.Outer)-1].IsConst()
 	if !p.Fixed(mm.B) || mm.B.Trained || !kok || !nok || usesBatch(mm.BIdx, len(n.Outer)-2) {

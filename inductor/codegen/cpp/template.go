@@ -227,6 +227,10 @@ func (e template) describe(n *ir.Node) {
 		return
 	}
 	mm := n.MM
+	if mm.Grad != nil {
+		e.describeGrad(mm, n.Outer)
+		return
+	}
 	nb := len(n.Outer) - 2
 	packed := 0
 	e.code.operands = [2]location{
@@ -327,6 +331,25 @@ func (e template) describeConv(n *ir.Node) {
 		leftMark, rightMark, packed, symbolMark, convText(e.env.Machine.Lanes, n, e.env.Packing), made)
 }
 
+// describeGrad is describe for the gradient of a convolution's weight; k is the pixels of one image.
+func (e template) describeGrad(mm *ir.MatmulInfo, outer []sym.Int) {
+	g := mm.Grad
+	e.code.operands = [2]location{
+		locate(mm.A, e.env.Slot(mm.A), e.size(mm.AIdx.Off)), locate(mm.B, e.env.Slot(mm.B), e.size(mm.BIdx.Off)),
+	}
+	images := sym.FloorDiv(mm.K, sym.Const(g.Pixels))
+	e.code.Gemm = fmt.Sprintf("{%s, %s, %d, 1, {%s, 0, 0, 0}, {%d, 0, 0, 0}, {%d, 0, 0, 0}, %s, 1, 0, 0, %s, %s, 0, %s, %d, {%s}}",
+		e.size(outer[0]), e.size(outer[1]), g.Pixels, e.size(images), g.NextA, g.NextB, e.size(mm.AIdx.Coef[0]),
+		leftMark, rightMark, symbolMark, convGrad, numbersText(&g.ConvInfo))
+}
+
+// convGrad is the runtime's number for what no convolution computes.
+const convGrad = 6
+
+func numbersText(c *ir.ConvInfo) string {
+	return strings.Trim(strings.Join(strings.Fields(fmt.Sprint(c.Numbers())), ", "), "[]")
+}
+
 // convText is the description of an image after that of the product.
 func convText(lanes int, n *ir.Node, pack *plan.Packing) string {
 	mm := n.MM
@@ -337,5 +360,5 @@ func convText(lanes int, n *ir.Node, pack *plan.Packing) string {
 	if pack != nil {
 		form = pack.Form
 	}
-	return fmt.Sprintf(", %d, {%s}", form, strings.Trim(strings.Join(strings.Fields(fmt.Sprint(mm.Conv.Numbers())), ", "), "[]"))
+	return fmt.Sprintf(", %d, {%s}", form, numbersText(mm.Conv))
 }

@@ -73,7 +73,15 @@ func (e *emitter) accumulate(n *ir.Node, nb int) {
 	e.p("k_row = k_offset + tl.arange(0, BLOCK_K)[None, :]")
 	e.p("k_column = k_offset + tl.arange(0, BLOCK_K)[:, None]")
 	a := e.addressOver(mm.AIdx, append(left, "m_index", "n_index", "k_row")) + filtered(mm.Conv, "k_row")
+	if mm.Grad != nil {
+		a = fmt.Sprintf("%s + k_row // %d * %d", e.addressOver(mm.AIdx, []string{"m_index", "n_index", fmt.Sprintf("(k_row %% %d)", mm.Grad.Pixels)}),
+			mm.Grad.Pixels, mm.Grad.NextA)
+	}
 	e.p("a = tl.load(tl.broadcast_to(%s + (%s), [BLOCK_M, BLOCK_K]), mmask & (k_row < %s), other=0)", e.ptr(mm.A), a, depth)
+	if mm.Grad != nil {
+		e.pixelsOfImages(mm, depth)
+		return
+	}
 	b, inside := e.addressOver(mm.BIdx, append(right, "m_index", "n_index", "k_column")), fmt.Sprintf("nmask & (k_column < %s)", depth)
 	if mm.Conv != nil {
 		b, inside = b+" + "+e.gathered(mm.Conv, "n_index", "k_column"), inside+" & inside"
@@ -81,6 +89,16 @@ func (e *emitter) accumulate(n *ir.Node, nb int) {
 	e.p("b = tl.load(tl.broadcast_to(%s + (%s), [BLOCK_K, BLOCK_N]), %s, other=0)", e.ptr(mm.B), b, inside)
 	// Three products of TensorFloat-32 parts keep float32's digits. "ieee" multiplies
 	// without tensor cores, and Triton 3.6 gives wrong sums there for some tiles.
+	e.p(`acc = tl.dot(a, b, acc, input_precision="tf32x3")`)
+	e.ind--
+}
+
+// pixelsOfImages ends a step of the loop along k of a weight's gradient, whose columns are numbers of a filter.
+func (e *emitter) pixelsOfImages(mm *ir.MatmulInfo, depth string) {
+	g := mm.Grad
+	b := e.gathered(&g.ConvInfo, fmt.Sprintf("(k_column %% %d)", g.Pixels), "n_index")
+	b += fmt.Sprintf(" + k_column // %d * %d + %s", g.Pixels, g.NextB, e.size(mm.BIdx.Off))
+	e.p("b = tl.load(tl.broadcast_to(%s + (%s), [BLOCK_K, BLOCK_N]), nmask & (k_column < %s) & inside, other=0)", e.ptr(mm.B), b, depth)
 	e.p(`acc = tl.dot(a, b, acc, input_precision="tf32x3")`)
 	e.ind--
 }
