@@ -16,6 +16,7 @@ var gradCases = []convCase{
 	{3, 33, 9, 11, 40, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 1},
 	{2, 40, 15, 13, 33, 3, 3, ints(1, 1), ints(0, 2), ints(1, 1), 1},
 	{2, 40, 7, 7, 64, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 1},
+	{3, 140, 7, 6, 40, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 1}, // panels enough for each thread to pack its own
 	{2, 36, 15, 14, 48, 3, 3, ints(2, 2), ints(1, 1), ints(1, 1), 1},
 	{3, 48, 10, 9, 50, 1, 1, ints(1, 1), ints(0, 0), ints(1, 1), 1},
 	{2, 20, 10, 9, 35, 1, 1, ints(2, 2), ints(0, 0), ints(1, 1), 1},

@@ -81,7 +81,7 @@ typedef struct {
   tc_epilogue epilogue;
   i64 conv;
   tc_conv image;
-  i64 type, made;
+  i64 type, made, ahead;
 } tc_gemm_args;
 typedef struct {
   const tc_gemm_args *product[2];
