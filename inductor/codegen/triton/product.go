@@ -74,8 +74,9 @@ func (e *emitter) accumulate(n *ir.Node, nb int) {
 	e.p("k_column = k_offset + tl.arange(0, BLOCK_K)[:, None]")
 	a := e.addressOver(mm.AIdx, append(left, "m_index", "n_index", "k_row")) + filtered(mm.Conv, "k_row")
 	if mm.Grad != nil {
-		a = fmt.Sprintf("%s + k_row // %d * %d", e.addressOver(mm.AIdx, []string{"m_index", "n_index", fmt.Sprintf("(k_row %% %d)", mm.Grad.Pixels)}),
-			mm.Grad.Pixels, mm.Grad.NextA)
+		pixel := fmt.Sprintf("(k_row %% %d)", mm.Grad.Pixels)
+		a = e.addressOver(mm.AIdx, []string{"m_index", "n_index", pixel})
+		a += fmt.Sprintf(" + k_row // %d * %d", mm.Grad.Pixels, mm.Grad.NextA)
 	}
 	e.p("a = tl.load(tl.broadcast_to(%s + (%s), [BLOCK_M, BLOCK_K]), mmask & (k_row < %s), other=0)", e.ptr(mm.A), a, depth)
 	if mm.Grad != nil {
@@ -113,7 +114,8 @@ func (e *emitter) pixels(n *ir.Node, batch []string) {
 		e.ind++
 		a := e.addressOver(mm.AIdx, append(batch, "0", "n_index", "0")) + " + " + e.gathered(mm.Conv, "m_index", "k")
 		e.p("a = tl.load(tl.broadcast_to(%s + (%s), [BLOCK_M, BLOCK_N]), mmask & nmask & inside, other=0)", e.ptr(mm.A), a)
-		e.p("b = tl.load(%s + (%s), nmask, other=0)", e.ptr(mm.B), e.addressOver(mm.BIdx, append(batch, "0", "n_index", "k"))+filtered(mm.Conv, "k"))
+		b := e.addressOver(mm.BIdx, append(batch, "0", "n_index", "k")) + filtered(mm.Conv, "k")
+		e.p("b = tl.load(%s + (%s), nmask, other=0)", e.ptr(mm.B), b)
 		e.p("acc += a * b")
 		e.ind--
 		return
