@@ -251,7 +251,7 @@ func (c *call) winners(x *tensor, ws []slide, dst *tensor) {
 		if b.dtype(v).IsFloat() {
 			wins = b.op(ir.Or, wins, b.op(ir.IsNaN, v))
 		}
-		pos := -1
+		var pos int
 		if first < 0 {
 			pos = b.planePosition(ws, at)
 		} else {
