@@ -190,6 +190,26 @@ func TestConvolutionStaysEager(t *testing.T) {
 	}
 }
 
+// TestEpilogueAsksAhead: where a convolution's epilogue reads much more than the product, it is asked for the lines of
+// a tile before that is computed, and says so; results are what they were.
+func TestEpilogueAsksAhead(t *testing.T) {
+	for _, c := range []struct {
+		size int
+		asks bool
+	}{{40, true}, {8, false}} {
+		g := newTestGraph("ahead")
+		x, w := g.input(filled(ops.Float32, 1, 2, 16, c.size, c.size)), g.input(filled(ops.Float32, 2, 70, 16, 3, 3))
+		y := g.input(filled(ops.Float32, 3, 2, 70, c.size, c.size))
+		one := ints(1, 1)
+		conv := g.Emit(ops.Convolution, x, w, nil, one, one, one, false, ints(0, 0), sym.C(1))
+		m := g.outputs(g.Emit(ops.Relu, g.Emit(ops.Add, conv, y)))
+		if asks := strings.Contains(strings.Join(programOf(t, m).Shards, ""), ", .ahead = 1"); asks != c.asks {
+			t.Errorf("images of %dx%d: asks ahead %v, want %v", c.size, c.size, asks, c.asks)
+		}
+		everywhere(t, m, g.in, 1e-4)
+	}
+}
+
 // TestConvolutionFollowsParameters: the packed weight is that of the last call.
 func TestConvolutionFollowsParameters(t *testing.T) {
 	g := newTestGraph("prologue")

@@ -78,6 +78,12 @@ func TestOperandsAreNotLeft(t *testing.T) {
 			}
 		}
 	}
+	for _, c := range gradCases {
+		modules["gradients "+c.String()] = func() (*graph.Module, []torch.Value) {
+			g := newTestGraph("guard")
+			return g.outputs(c.gradients(g, []bool{true, true})...), g.in
+		}
+	}
 	for _, s := range [][3]int{{1, 300, 129}, {15, 33, 65}, {100, 70, 600}} {
 		modules[fmt.Sprint(s)] = func() (*graph.Module, []torch.Value) {
 			g := newTestGraph("guard")

@@ -21,7 +21,7 @@ var runtimeFiles embed.FS
 // runtimeParts are the files, each of which uses those before it.
 var runtimeParts = []string{
 	"pool", "gemm", "half", "small", "planes", "pixels", "winograd", "depthwise", "conv", "direct", "made", "winoblocks", "winolots",
-	"tiles", "product", "attention", "calls",
+	"grad", "tiles", "product", "attention", "calls",
 }
 
 // runtimeText is the library as one translation unit.

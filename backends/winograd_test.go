@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"tcdbg/graph"
 	"tcdbg/ops"
 	"tcdbg/torch"
 	"tcdbg/tracer"
@@ -13,9 +14,9 @@ import (
 // This file tests what Winograd's form of a convolution is chosen for and how exact
 // it is.
 
-// TestWinogradIsChosen: the form needs a filter of 3 x 3 that moves by one, a weight
-// that is packed beforehand and enough channels; pixels are rows in small images and
-// columns in large ones.
+// TestWinogradIsChosen: the form needs a filter of 3 x 3 that moves by one and enough
+// channels, and enough pixels where filters are transformed in each call; pixels are rows
+// in small images and columns in large ones.
 func TestWinogradIsChosen(t *testing.T) {
 	one, two := ints(1, 1), ints(2, 2)
 	for _, c := range []struct {
@@ -24,7 +25,8 @@ func TestWinogradIsChosen(t *testing.T) {
 		form  string
 	}{
 		{convCase{1, 64, 28, 28, 64, 3, 3, one, one, one, 1}, true, "3"},
-		{convCase{1, 64, 28, 28, 64, 3, 3, one, one, one, 1}, false, "1"},
+		{convCase{1, 64, 28, 28, 64, 3, 3, one, one, one, 1}, false, "3"},
+		{convCase{1, 64, 13, 13, 64, 3, 3, one, one, one, 1}, false, "2"}, // too few pixels for the transform of filters in each call
 		{convCase{1, 64, 28, 28, 64, 3, 3, two, one, one, 1}, true, "2"},
 		{convCase{1, 64, 28, 28, 64, 3, 3, one, two, two, 1}, true, "2"},
 		{convCase{1, 64, 7, 7, 64, 3, 3, one, one, one, 1}, true, "2"},
@@ -43,12 +45,24 @@ func TestWinogradIsChosen(t *testing.T) {
 }
 
 // TestWinogradIsExact: the error against float64 is about that of the plain sum of
-// products.
+// products, of gradients as well.
 func TestWinogradIsExact(t *testing.T) {
-	needCompiler(t)
 	c := convCase{1, 96, 30, 30, 64, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 1}
-	g := newTestGraph("exact")
-	m := g.outputs(c.emit(g, ops.Float32, true, nil))
+	t.Run("forward", func(t *testing.T) {
+		g := newTestGraph("exact")
+		isExact(t, g.outputs(c.emit(g, ops.Float32, true, nil)), g)
+	})
+	for i, name := range []string{"of the image", "of the weight"} {
+		t.Run("gradient "+name, func(t *testing.T) {
+			g := newTestGraph("exact")
+			isExact(t, g.outputs(c.gradients(g, []bool{i == 0, i == 1})...), g)
+		})
+	}
+}
+
+func isExact(t *testing.T, m *graph.Module, g *testGraph) {
+	t.Helper()
+	needCompiler(t)
 	run, err := inductorAt(t, thisCPU().Lanes).Compile(&tracer.Request{Module: m, Example: g.in})
 	if err != nil {
 		t.Fatal(err)

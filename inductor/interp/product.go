@@ -56,6 +56,8 @@ func (p *kernel) product() {
 			switch {
 			case mm.Conv != nil && mm.Conv.Lanes > 1:
 				pixelRow(line, operand{a, ra - m*ai[nb], ai[nb+1]}, m, block{operand{b, rb, bi[nb+2]}, bi[nb+1]}, depth, mm.Conv)
+			case mm.Grad != nil:
+				gradRow(line, operand{a, ra, ai[nb+2]}, operand{b, rb, 1}, depth, mm.Grad)
 			case mm.Conv != nil:
 				convRow(line, operand{a, ra, ai[nb+2]}, operand{b, rb, 1}, depth, mm.Conv)
 			default:
@@ -120,10 +122,24 @@ func productRow(out []float32, a, b operand, depth, bcol int) {
 func convRow(out []float32, a, image operand, depth int, c *ir.ConvInfo) {
 	clear(out)
 	for k := range depth {
-		x := a.at(k, 0)
+		x := a.at(k, int(c.Filter(int64(k))))
 		for n := range out {
 			if at, inside := c.At(int64(k), int64(n)); inside {
 				out[n] += float32(x * image.at(int(at), 0))
+			}
+		}
+	}
+}
+
+// gradRow is one channel's row of the gradient of a convolution's weight.
+func gradRow(out []float32, dy, image operand, depth int, g *ir.GradInfo) {
+	clear(out)
+	for k := range depth {
+		of, pixel := int64(k)/g.Pixels, int64(k)%g.Pixels
+		x := dy.at(int(pixel), int(of*g.NextA))
+		for n := range out {
+			if at, inside := g.At(int64(n), pixel); inside {
+				out[n] += float32(x * image.at(0, int(of*g.NextB+at)))
 			}
 		}
 	}
@@ -144,7 +160,7 @@ func pixelRow(out []float32, image operand, pixel int, w block, depth int, c *ir
 		at, inside := c.At(int64(k), int64(pixel))
 		for o := range out {
 			if inside {
-				out[o] += float32(image.at(o, int(at)) * w.at(k, o*w.channel))
+				out[o] += float32(image.at(o, int(at)) * w.at(k, o*w.channel+int(c.Filter(int64(k)))))
 			}
 		}
 	}

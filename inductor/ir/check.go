@@ -65,6 +65,11 @@ func (n *Node) Check() error {
 			return err
 		}
 	}
+	if n.Kind == Matmul && n.MM.Grad != nil {
+		if err := n.MM.Grad.check(); err != nil {
+			return err
+		}
+	}
 	loops := len(n.Outer) + len(n.Inner)
 	full := make([]bool, len(n.Body)) // depends on a reduction loop
 	for i := range n.Body {

@@ -25,6 +25,10 @@ type ConvInfo struct {
 	// ChanStride from block to block. Lanes is the same of the result, whose pixels are
 	// then the product's rows and a block's channels its columns. 1 for none.
 	Block, Lanes int64
+	// FilterChan, FilterRow and FilterCol are the weight's strides from channel to channel of
+	// the image, row to row and column to column of the kernel, where k does not walk it evenly:
+	// its taps from the last to the first, say. Its address then has no coefficient for k.
+	FilterChan, FilterRow, FilterCol int64
 }
 
 type convField struct {
@@ -51,6 +55,9 @@ func (c *ConvInfo) fields() []convField {
 		{"outw", &c.OutW},
 		{"block", &c.Block},
 		{"lanes", &c.Lanes},
+		{"fc", &c.FilterChan},
+		{"fh", &c.FilterRow},
+		{"fw", &c.FilterCol},
 	}
 }
 
@@ -94,6 +101,8 @@ func (c *ConvInfo) check() error {
 	for _, f := range c.fields() {
 		least := int64(0)
 		switch f.name {
+		case "fc", "fh", "fw":
+			continue // a weight is walked either way
 		case "kh", "kw", "sh", "sw", "dh", "dw", "outw", "block", "lanes":
 			least = 1
 		}
@@ -111,6 +120,50 @@ func (c *ConvInfo) At(k, n int64) (int64, bool) {
 	h := n/c.OutW*c.StepH - c.PadH + kh*c.DilH
 	w := n%c.OutW*c.StepW - c.PadW + kw*c.DilW
 	return channel/c.Block*c.ChanStride + channel%c.Block + h*c.RowStride + w*c.Stride, h >= 0 && h < c.Height && w >= 0 && w < c.Width
+}
+
+// Uneven reports whether k does not walk the weight evenly.
+func (c *ConvInfo) Uneven() bool { return c.FilterChan != 0 || c.FilterRow != 0 || c.FilterCol != 0 }
+
+// Filter is where number k of a filter stands in the weight, beside its coefficient for k.
+func (c *ConvInfo) Filter(k int64) int64 {
+	return k/(c.KW*c.KH)*c.FilterChan + k/c.KW%c.KH*c.FilterRow + k%c.KW*c.FilterCol
+}
+
+// GradInfo says how the gradient of a convolution's weight, Out[channel, (channel of the image, kernel
+// row, kernel column)], is summed: k walks the pixels of the result's gradient A, which follow one another in
+// each image, and the image after image; column n of B is what number n of a filter sees.
+type GradInfo struct {
+	ConvInfo           // of the convolution; its image is B
+	Pixels       int64 // of the result
+	NextA, NextB int64 // elements from image to image
+}
+
+// String is the line of the program's text.
+func (g *GradInfo) String() string {
+	return fmt.Sprintf("grad %d %d %d %s", g.Pixels, g.NextA, g.NextB, g.ConvInfo.String())
+}
+
+// parseGrad reads what String prints after its first word.
+func parseGrad(s string) (*GradInfo, error) {
+	g := &GradInfo{}
+	numbers, conv, ok := strings.Cut(s, " im2col ")
+	if _, err := fmt.Sscanf(numbers, "%d %d %d", &g.Pixels, &g.NextA, &g.NextB); err != nil || !ok {
+		return nil, fmt.Errorf("grad %q: want three numbers and im2col", s)
+	}
+	c, err := parseConv(conv)
+	if err != nil {
+		return nil, err
+	}
+	g.ConvInfo = *c
+	return g, nil
+}
+
+func (g *GradInfo) check() error {
+	if g.Pixels < 1 || g.Block != 1 || g.Lanes != 1 {
+		return fmt.Errorf("grad: %d pixels, block %d, lanes %d", g.Pixels, g.Block, g.Lanes)
+	}
+	return g.ConvInfo.check()
 }
 
 // Depthwise reports whether a convolution has one filter for each channel.

@@ -165,6 +165,7 @@ type MatmulInfo struct {
 	OutIdx     Index
 	K          sym.Int
 	Conv       *ConvInfo // B is gathered from an image; A is then what may be packed
+	Grad       *GradInfo // B is, with pixels along k: the product is the gradient of a convolution's weight
 }
 
 // ExternInfo is an eager call. Arguments hold BufArg where the operator takes

@@ -345,6 +345,11 @@ func (p *parser) bodyLine(s string) error {
 			n.MM.Conv = conv
 			return err
 		}
+		if rest, ok := strings.CutPrefix(s, "grad "); ok {
+			grad, err := parseGrad(rest)
+			n.MM.Grad = grad
+			return err
+		}
 	}
 	v, err := p.value(s)
 	if err != nil {

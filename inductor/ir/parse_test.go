@@ -17,6 +17,7 @@ result buf3: f32[s0, 64] stride [64, 1]
 result buf4: f32[s0, 64] stride [64, 1]
 result buf5: f32[s0, 4, 9] stride [36, 9, 1]
 result buf6: b8[64] stride [1]
+result buf7: f32[4, 27] stride [27, 1]
 op0 = matmul [s0, 64 | 64] // linear
   a l_x_[64*i0 + k]
   b l_w_[64*i1 + k]
@@ -41,7 +42,7 @@ op5 = matmul [s0, 4, 9 | 27] // convolution
   a l_w_[27*i1 + k]
   b l_x_[75*i0]
   out buf5[36*i0 + 9*i1 + i2]
-  im2col height=5 width=5 chan=25 row=5 col=1 kh=3 kw=3 sh=2 sw=2 ph=1 pw=1 dh=1 dw=1 outw=3 block=1 lanes=1
+  im2col height=5 width=5 chan=25 row=5 col=1 kh=3 kw=3 sh=2 sw=2 ph=1 pw=1 dh=1 dw=1 outw=3 block=1 lanes=1 fc=0 fh=0 fw=0
 op6 = pointwise [64] once // gather
   t0 = const.i64 3
   t1 = const.b8 1
@@ -50,6 +51,11 @@ op6 = pointwise [64] once // gather
   store.b8 buf6[i0], t3
 op7 = extern cond(buf6, buf0) -> buf1 of true_graph_0, false_graph_0 because the data decides
 op8 = extern scan(buf1, buf0) -> buf1, buf3 of scan_combine_graph_0 because its graph runs for one slice after the other
+op9 = matmul [4, 27 | 9*s0] // convolution_backward
+  a buf5[9*i0 + k]
+  b l_x_[0]
+  out buf7[27*i0 + i1]
+  grad 9 36 75 im2col height=5 width=5 chan=25 row=5 col=1 kh=3 kw=3 sh=2 sw=2 ph=1 pw=1 dh=1 dw=1 outw=3 block=1 lanes=1 fc=0 fh=0 fw=0
 return buf3 + 0 shape [s0, 64] stride [64, 1]
 return buf2 + 1 shape [s0 - 1] stride [1]
 return value 2*s0 + 1
@@ -82,8 +88,10 @@ func TestParseAndCheckRefuse(t *testing.T) {
 		{"store.i64 buf2[i0], t0", "store.i64 l_x_[i0], t0", "the buffer holds f32"},
 		{"a l_x_[64*i0 + k]", "a buf3[64*i0 + k]", "before it is written"},
 		{"kh=3 kw=3", "kw=3 kh=3", "want kh=NUMBER"},
-		{" outw=3", "", "16 fields"},
+		{" outw=3", "", "19 fields"},
 		{"outw=3", "outw=0", "outw is 0"},
+		{"grad 9 36 75", "grad 9 36", "three numbers"},
+		{"grad 9 36 75", "grad 0 36 75", "grad: 0 pixels"},
 	} {
 		text := strings.Replace(sample, c.old, c.new, 1)
 		if text == sample {

@@ -93,6 +93,9 @@ func (n *Node) append(b []byte) []byte {
 		if m.Conv != nil {
 			b = append(m.Conv.append(append(b, "  "...)), '\n')
 		}
+		if m.Grad != nil {
+			b = appendAll(b, "  ", m.Grad.String(), "\n")
+		}
 	}
 	for i := range n.Body {
 		b = append(n.AppendValue(append(b, "  "...), i), '\n')

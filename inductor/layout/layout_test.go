@@ -24,14 +24,14 @@ op0 = matmul [2, 16, 36 | 3]
   a v[3*i1 + k]
   b x[108*i0]
   out a[576*i0 + 36*i1 + i2]
-  im2col height=1 width=36 chan=36 row=0 col=1 kh=1 kw=1 sh=1 sw=1 ph=0 pw=0 dh=1 dw=1 outw=36 block=1 lanes=1
+  im2col height=1 width=36 chan=36 row=0 col=1 kh=1 kw=1 sh=1 sw=1 ph=0 pw=0 dh=1 dw=1 outw=36 block=1 lanes=1 fc=0 fh=0 fw=0
 `
 
 const tail = `op2 = matmul [2, 4, 36 | 144]
   a w[144*i1 + k]
   b b[576*i0]
   out out[144*i0 + 36*i1 + i2]
-  im2col height=6 width=6 chan=36 row=6 col=1 kh=3 kw=3 sh=1 sw=1 ph=1 pw=1 dh=1 dw=1 outw=6 block=1 lanes=1
+  im2col height=6 width=6 chan=36 row=6 col=1 kh=3 kw=3 sh=1 sw=1 ph=1 pw=1 dh=1 dw=1 outw=6 block=1 lanes=1 fc=0 fh=0 fw=0
 return out + 0 shape [2, 4, 6, 6] stride [144, 36, 6, 1]
 `
 

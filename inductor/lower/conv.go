@@ -179,7 +179,7 @@ func (s *convShape) matrix(out *tensor) (x, w, prod *tensor, ok bool) {
 	c := s.info
 	step := c.Stride
 	switch {
-	case s.groups != 1 || s.outH*c.OutW != 1 || c.PadH+c.PadW != 0 || c.KH != c.Height || c.KW != c.Width:
+	case c.Uneven() || s.groups != 1 || s.outH*c.OutW != 1 || c.PadH+c.PadW != 0 || c.KH != c.Height || c.KW != c.Width:
 		return nil, nil, nil, false
 	case c.KH*c.KW == 1:
 		step = c.ChanStride

@@ -7,7 +7,7 @@ import (
 )
 
 // This file lowers the gradients of convolutions of one group and two dimensions to
-// products. The weight's gradient is a product over all positions of all images:
+// products. The weight's gradient is a product over all positions p of all images:
 //
 //	dW[oc, (ic, kh, kw)] = sum over p of dY[oc, p] * X[(ic, kh, kw), p]
 //
@@ -91,82 +91,45 @@ func readConvGrad(c *call) (*convGrad, ir.Reason) {
 	return g, ""
 }
 
-// ofWeight multiplies dY[oc, p] by the gathered image [(ic, kh, kw), p].
+// ofWeight is the sum over all pixels of all images, in the template for it.
 func (g *convGrad) ofWeight(out *tensor) {
-	c := g.c
-	if g.shifts() {
-		g.ofWeightShifted(out)
+	c, n := g.c, sym.Const
+	if stride := ops.ContiguousStrides(out.shape); !sym.AllSame(out.stride, stride) {
+		whole := &tensor{buf: c.l.newBuffer(out.dtype, out.shape, stride), dtype: out.dtype, shape: out.shape, stride: stride}
+		g.ofWeight(whole)
+		c.fill(out, whole)
 		return
 	}
-	view := windowView(c.reach(g.x, g.ws, 0), g.ws) // n, ic, oh, ow, kh, kw
-	cols := g.rowsOf(permuted(view, 1, 4, 5, 0, 2, 3), 3)
-	rows := g.rowsOf(permuted(c.real(g.dy), 1, 0, 2, 3), 1)
-	flat := &tensor{buf: out.buf, dtype: out.dtype, shape: []sym.Int{rows.shape[0], cols.shape[0]}}
-	flat.stride = ops.ContiguousStrides(flat.shape)
-	c.product(rows, transposed(cols), flat)
-}
-
-// The gathered image is kh*kw times as large as the image. Where the taps move by one position, a
-// product for each of them does without it, over the positions p of the padded images, one behind
-// the other:
-//
-//	dW[oc, ic, kh, kw] = sum over p of dY[oc, p] * X[ic, p + kh*width + kw]
-//
-// with zeros in dY where p is no position of the result. maxPadded is how many positions there may
-// be for each of the result.
-const maxPadded = 1.35
-
-// leastChannels fill the columns of such a product.
-const leastChannels = 16
-
-// shifts reports whether the gradient of the weight is computed that way.
-func (g *convGrad) shifts() bool {
+	dy, x := g.plain(g.dy, true), g.plain(g.x, false)
 	h, w := g.ws[0], g.ws[1]
-	channels, known := g.w.shape[1].IsConst()
-	few := float64(h.padded()*w.padded()) <= maxPadded*float64(h.out*w.out)
-	return h.step == 1 && w.step == 1 && h.taps*w.taps > 1 && known && channels >= leastChannels && few
+	size, _ := statics(x.shape[1:])
+	stride, _ := statics(x.stride)
+	next, _ := statics(dy.stride[:1])
+	pixels := h.out * w.out
+	rows, cols := g.w.shape[0], sym.Mul(g.w.shape[1], n(h.taps*w.taps))
+	node := c.l.newNode(ir.Matmul, []sym.Int{rows, cols}, nil)
+	node.MM = &ir.MatmulInfo{
+		A: dy.buf, B: x.buf, Out: out.buf, K: sym.Mul(x.shape[0], n(pixels)),
+		AIdx:   ir.Index{Off: dy.off, Coef: []sym.Int{dy.stride[1], n(0), n(1)}},
+		BIdx:   ir.Index{Off: x.off, Coef: []sym.Int{n(0), n(0), n(0)}},
+		OutIdx: ir.Index{Off: out.off, Coef: []sym.Int{cols, n(1)}},
+		Grad: &ir.GradInfo{Pixels: pixels, NextA: next[0], NextB: stride[0], ConvInfo: ir.ConvInfo{
+			Height: size[1], Width: size[2], ChanStride: stride[1], RowStride: stride[2], Stride: stride[3],
+			KH: h.taps, KW: w.taps, StepH: h.step, StepW: w.step, PadH: h.before, PadW: w.before,
+			DilH: h.dilation, DilW: w.dilation, OutW: w.out, Block: 1, Lanes: 1,
+		}},
+	}
 }
 
-// padded is the size with the padding that windows reach into.
-func (w slide) padded() int64 { return w.n + w.before + w.after }
-
-func (g *convGrad) ofWeightShifted(out *tensor) {
-	h, w := g.ws[0], g.ws[1]
-	images, zero := g.x.shape[0], sym.Const(0)
-	grid := []sym.Int{images, sym.Const(h.padded()), sym.Const(w.padded())}
-	positions := sym.Product(grid)
-	// what the last tap reads beyond the last image
-	beyond := sym.Const(h.dilation*(h.taps-1)*w.padded() + w.dilation*(w.taps-1))
-	x := g.laid(g.x, grid, beyond, []sym.Int{zero, zero, sym.Const(h.before), sym.Const(w.before)})
-	dy := g.laid(g.dy, grid, zero, []sym.Int{zero, zero, zero, zero})
-	taps := &tensor{
-		buf: x.buf, dtype: x.dtype, shape: []sym.Int{sym.Const(h.taps), sym.Const(w.taps), positions, x.shape[0]},
-		stride: []sym.Int{sym.Const(h.dilation * w.padded()), sym.Const(w.dilation), sym.Const(1), x.stride[0]},
+// plain is t, or a copy of it where its strides are not known, or its pixels do not follow one another and are to,
+// as in a gradient that is one number for many of them.
+func (g *convGrad) plain(t *tensor, runs bool) *tensor {
+	r := g.c.real(t)
+	_, known := statics(r.stride)
+	if known && (!runs || sym.AllSame(r.stride[2:], ops.ContiguousStrides(r.shape[2:]))) {
+		return r
 	}
-	g.c.product(dy, taps, permuted(out, 2, 3, 0, 1))
-}
-
-// laid is an image [n, c, h, w] as a matrix [c, (n, height, width)] of a grid around it, at the given
-// distance from the grid's edge, with zeros around it and so many beyond each row.
-func (g *convGrad) laid(t *tensor, grid []sym.Int, beyond sym.Int, before []sym.Int) *tensor {
-	c := g.c
-	x := permuted(c.real(t), 1, 0, 2, 3)
-	positions, channels := sym.Product(grid), x.shape[0]
-	rows := &tensor{dtype: t.dtype, shape: []sym.Int{channels, sym.Add(positions, beyond)}}
-	rows.stride = ops.ContiguousStrides(rows.shape)
-	rows.buf = c.l.newBuffer(t.dtype, rows.shape, rows.stride)
-	if !sym.Is(beyond, 0) {
-		c.fillNumber(rows.part(1, span{positions, beyond, sym.Const(1)}), 0)
-	}
-	image := &tensor{buf: rows.buf, dtype: t.dtype, shape: append([]sym.Int{channels}, grid...)}
-	image.stride = append([]sym.Int{rows.stride[0]}, ops.ContiguousStrides(grid)...)
-	after := make([]sym.Int, 4)
-	for d := range after {
-		after[d] = sym.Sub(image.shape[d], sym.Add(x.shape[d], before[d]))
-	}
-	c.frame(image, x, before, after, 0)
-	rows.shape = []sym.Int{channels, positions}
-	return rows
+	return g.c.temp(t.shape, t.dtype, func(b *body) int { return b.load(t) })
 }
 
 // permuted is t with its dimensions in another order.
@@ -177,19 +140,6 @@ func permuted(t *tensor, order ...int) *tensor {
 		v.shape[i], v.stride[i] = t.shape[d], t.stride[d]
 	}
 	return &v
-}
-
-// rowsOf is t as a matrix whose rows are its first lead dimensions: a view where each part
-// lies evenly, else a copy.
-func (g *convGrad) rowsOf(t *tensor, lead int) *tensor {
-	shape := []sym.Int{sym.Product(t.shape[:lead]), sym.Product(t.shape[lead:])}
-	if a, ok := viewStrides(t.shape[:lead], t.stride[:lead], shape[:1]); ok {
-		if b, ok := viewStrides(t.shape[lead:], t.stride[lead:], shape[1:]); ok {
-			return &tensor{buf: t.buf, dtype: t.dtype, shape: shape, stride: []sym.Int{a[0], b[0]}, off: t.off}
-		}
-	}
-	whole := g.c.temp(t.shape, t.dtype, func(b *body) int { return b.load(t) })
-	return &tensor{buf: whole.buf, dtype: t.dtype, shape: shape, stride: ops.ContiguousStrides(shape)}
 }
 
 // ofInput is one convolution of dY for each phase of the input's positions.
@@ -271,13 +221,14 @@ func (g *convGrad) phase(out *tensor, h, w phase) {
 		x: dy, w: turned, groups: 1, inPer: kernel[1], rows: kernel[0], outH: h.count, chanX: size[3],
 		wOut: kernel[4], wInner: kernel[5],
 	}
-	if h.taps*w.taps > 1 { // a copy, whose last stride is 1
-		s.wInner = 1
-	}
 	s.info = &ir.ConvInfo{
 		Height: size[1], Width: size[2], ChanStride: size[3], RowStride: size[4], Stride: size[5],
 		KH: h.taps, KW: w.taps, StepH: 1, StepW: 1, PadH: h.before, PadW: w.before,
 		DilH: h.dilation, DilW: w.dilation, OutW: w.count, Block: 1, Lanes: 1,
+	}
+	if h.taps*w.taps > 1 {
+		s.wInner = 0
+		s.info.FilterChan, s.info.FilterRow, s.info.FilterCol = kernel[5], kernel[6], kernel[7]
 	}
 	if s.outH == size[1] && w.count == size[2] { // else positions beyond dY are to be zero
 		s.flatten()
@@ -285,14 +236,11 @@ func (g *convGrad) phase(out *tensor, h, w phase) {
 	c.convProduct(s, out)
 }
 
-// turned is the weight as [ic, oc, kh, kw] with the taps of a phase from the last to the first.
+// turned is the weight seen as [ic, oc, kh, kw] with the taps of a phase from the last to the first.
 func (g *convGrad) turned(h, w phase) *tensor {
 	v := permuted(g.c.real(g.w), 1, 0, 2, 3)
 	for i, p := range []phase{h, w} {
 		v = v.part(2+i, span{sym.Const(p.first + p.step*(p.taps-1)), sym.Const(p.taps), sym.Const(-p.step)})
 	}
-	if h.taps*w.taps == 1 {
-		return v
-	}
-	return g.c.temp(v.shape, v.dtype, func(b *body) int { return b.load(v) })
+	return v
 }

@@ -158,6 +158,11 @@ var lowered = map[string][]struct {
 			return []ops.Arg{m.Emit(ops.Convolution, m.in(2, 6, 5, 5), m.in(4, 3, 3, 3), nil, ints(1, 1), ints(0, 0), ints(1, 1),
 				false, ints(0, 0), c(2))}
 		}},
+		{"gradients of a convolution in steps", func(m *maker) []ops.Arg {
+			grads := m.EmitN(ops.ConvolutionBackward, m.in(2, 4, 3, 3), m.in(2, 3, 5, 5), m.in(4, 3, 3, 3), ints(2, 2), ints(1, 1),
+				ints(1, 1), false, ints(0, 0), c(1), []bool{true, true})
+			return []ops.Arg{grads[0], grads[1]}
+		}},
 		{"a convolution the other way", func(m *maker) []ops.Arg {
 			return []ops.Arg{m.Emit(ops.Convolution, m.in(2, 3, 4, 4), m.in(3, 4, 2, 2), nil, ints(2, 2), ints(0, 0), ints(1, 1),
 				true, ints(0, 0), c(1))}

@@ -231,25 +231,57 @@ func (c *call) bufferFor(m *ops.TensorMeta) *tensor {
 }
 
 // winners finds where in its plane the first largest element of each window
-// lies; NaN is largest, and the last of several wins.
+// lies; NaN is largest, and the last of several wins. Beside float32 it counts from the first
+// tap, in float32: as many whole numbers fit into a vector as values.
 func (c *call) winners(x *tensor, ws []slide, dst *tensor) {
 	view := windowView(x, ws)
 	b := c.l.pointwiseNode(dst.shape)
-	best, where := -1, -1
+	best, where, first := -1, -1, -1
 	eachTap(ws, func(at []int64) {
 		v := b.load(tap(view, at))
-		pos := b.planePosition(ws, at)
 		if best < 0 {
 			best, where = v, b.insidePosition(ws)
+			if b.dtype(v) == ops.Float32 && tapsReach(ws) < 1<<24 {
+				first = b.planePosition(ws, at)
+				where = b.cast(b.op(ir.Sub, where, first), ops.Float32)
+			}
 			return
 		}
 		wins := b.op(ir.Gt, v, best)
 		if b.dtype(v).IsFloat() {
 			wins = b.op(ir.Or, wins, b.op(ir.IsNaN, v))
 		}
+		var pos int
+		if first < 0 {
+			pos = b.planePosition(ws, at)
+		} else {
+			pos = b.float(ops.Float32, float64(tapOffset(ws, at)))
+		}
 		best, where = b.op(ir.Where, wins, v, best), b.op(ir.Where, wins, pos, where)
 	})
+	if first >= 0 {
+		where = b.add2(first, b.cast(where, ops.Int64))
+	}
 	b.store(dst.buf, dst.stride, where)
+}
+
+// tapOffset is how far a tap's position in the plane is behind the first tap's.
+func tapOffset(ws []slide, at []int64) int64 {
+	mult, off := int64(1), int64(0)
+	for i := len(ws) - 1; i >= 0; i-- {
+		off += at[i] * ws[i].dilation * mult
+		mult *= ws[i].n
+	}
+	return off
+}
+
+// tapsReach is more than any tap's offset.
+func tapsReach(ws []slide) int64 {
+	last := make([]int64, len(ws))
+	for i, w := range ws {
+		last[i] = w.taps
+	}
+	return tapOffset(ws, last)
 }
 
 // planePosition is the row-major position of a tap in the plane that is not

@@ -114,7 +114,8 @@ func plainProduct(k *sched.Kernel) bool {
 	}
 	n := k.Group.TemplateNode()
 	mm := n.MM
-	if mm.Conv != nil || mm.A.DType != ops.Float32 || mm.B.DType != ops.Float32 || len(n.Outer) < 3 || !sym.AllConst(n.Outer) {
+	plain := mm.Conv == nil && mm.Grad == nil && mm.A.DType == ops.Float32 && mm.B.DType == ops.Float32
+	if !plain || len(n.Outer) < 3 || !sym.AllConst(n.Outer) {
 		return false
 	}
 	columns, _ := n.Outer[len(n.Outer)-1].IsConst()

@@ -13,7 +13,7 @@ const transposeSteps = 24
 
 // unpackedForm is the form of a convolution whose weight is not packed beforehand: each
 // channel on its own where each has one filter, or few share them, direct where channels
-// lie side by side, else columns.
+// lie side by side, else what a packed weight would have, if that pays for packing it in each call.
 func unpackedForm(lanes int, n *ir.Node) plan.ConvForm {
 	switch c := n.MM.Conv; {
 	case n.Depthwise() || smallGroups(lanes, n):
@@ -21,8 +21,22 @@ func unpackedForm(lanes int, n *ir.Node) plan.ConvForm {
 	case c.Block > 1 || c.Lanes > 1:
 		return plan.ConvDirect
 	}
-	return plan.ConvColumns
+	v := n.ConvView()
+	channels, ok1 := v.Channels.IsConst()
+	k, ok2 := n.MM.K.IsConst()
+	pixels, ok3 := v.Pixels.IsConst()
+	if !ok1 || !ok2 || !ok3 || !sym.Is(v.Groups, 1) {
+		return plan.ConvColumns
+	}
+	form := ChooseConv(lanes, channels, k, pixels, n.MM.Conv)
+	if form == plan.ConvWinograd && pixels*ir.HintOf(v.Images) < leastPerFilter {
+		return byTiles(lanes, channels, k, pixels, n.MM.Conv)
+	}
+	return form
 }
+
+// leastPerFilter is how many pixels of all images pay for the transform of a filter in each call.
+const leastPerFilter = 192
 
 // smallGroups reports whether the groups of a plain image fill vectors together: each makes as
 // many channels as it reads, by windows of three columns. The runtime spreads the channels
@@ -52,6 +66,11 @@ func ChooseConv(lanes int, channels, k, pixels int64, c *ir.ConvInfo) plan.ConvF
 	if directPays(k, c) {
 		return plan.ConvDirect
 	}
+	return byTiles(lanes, channels, k, pixels, c)
+}
+
+// byTiles chooses between pixels that are the columns of register tiles and their rows.
+func byTiles(lanes int, channels, k, pixels int64, c *ir.ConvInfo) plan.ConvForm {
 	wide := int64(2 * lanes)
 	used := func(n, unit int64) float64 { return float64(n) / float64((n+unit-1)/unit*unit) }
 	columns := float64(pixels) / float64(spread(pixels, c, int64(lanes)))

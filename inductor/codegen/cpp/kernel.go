@@ -86,6 +86,7 @@ type emitter struct {
 	wrote  bool                  // some store went past the caches
 	copies string                // suffix of the names in this copy of the body
 	where  string                // operator named by the last comment
+	asks   bool                  // without a tile the epilogue asks for lines ahead
 }
 
 type valKey struct{ step, val int }

@@ -27,12 +27,15 @@ type Target struct {
 func (t *Target) Name() string { return "c" }
 
 // Packing packs a product's right operand and a convolution's weight where they are
-// parameters. A product's operand that training changes would have to be packed again in each
-// step, all of it at once, to memory and back: its panels are packed where they are used instead.
+// parameters. What training changes would have to be packed again in each step, all of it at
+// once, to memory and back: it is packed where it is used instead.
 func (t *Target) Packing(p *plan.Plan, n *ir.Node) (*ir.Buffer, plan.ConvForm, int64) {
 	mm := n.MM
 	if mm.Conv != nil {
 		return t.packedFilter(p, n)
+	}
+	if mm.Grad != nil {
+		return nil, 0, 0
 	}
 	k, kok := mm.K.IsConst()
 	cols, nok := n.Outer[len(n.Outer)-1].IsConst()
@@ -56,7 +59,7 @@ func (t *Target) packedFilter(p *plan.Plan, n *ir.Node) (*ir.Buffer, plan.ConvFo
 	k, kok := n.MM.K.IsConst()
 	channels, rok := v.Channels.IsConst()
 	groups, gok := v.Groups.IsConst()
-	if !p.Fixed(v.Weight) || !kok || !rok || !gok {
+	if !p.Fixed(v.Weight) || v.Weight.Trained || !kok || !rok || !gok {
 		return nil, 0, 0
 	}
 	form := unpackedForm(t.Lanes, n)
@@ -226,13 +229,10 @@ func (m *module) segment(groups []int) Segment {
 func (m *module) pack(k *plan.Packing) *Code {
 	mm, outer := k.Node.MM, k.Node.Outer
 	nb := len(outer) - 2
-	switch {
-	case mm.Conv == nil:
-		return m.packRight(k, outer[nb+1], mm.BIdx.Coef[nb+2], mm.BIdx.Coef[nb+1], mm.BIdx.Off)
-	case k.Form == plan.ConvPixels: // the weight is packed as a right operand, transposed
-		return m.packRight(k, outer[nb], mm.AIdx.Coef[nb+2], mm.AIdx.Coef[nb], mm.AIdx.Off)
+	if mm.Conv != nil {
+		return m.packFilter(k)
 	}
-	return m.packFilter(k)
+	return m.packRight(k, outer[nb+1], mm.BIdx.Coef[nb+2], mm.BIdx.Coef[nb+1], mm.BIdx.Off)
 }
 
 // packRight packs a right operand of cols columns: row and col are its strides along k

@@ -46,6 +46,7 @@ func (e template) epilogue() {
 	e.pointers()
 	e.before()
 	rows := mm.Outer[len(mm.Outer)-2]
+	e.ahead(rows)
 	if walked := e.pixelLoops(rows); walked > 0 {
 		e.pixelRows(rows, walked)
 	} else {
@@ -61,6 +62,61 @@ func (e template) epilogue() {
 	}
 	e.close()
 	e.describe(mm)
+}
+
+// leastAhead is how many bytes an epilogue reads and writes that asks for its lines ahead: fewer
+// are in the caches.
+const leastAhead = 1 << 20
+
+// ahead writes what the function does without a tile, where it reads more than the product: it asks for the
+// lines that it will read and write. Rows lie far apart, and no more than a few numbers of each belong to a tile, so that
+// the processor does not foresee them.
+func (e template) ahead(rows sym.Int) {
+	k := e.k
+	conv := k.Steps[0].Node.MM.Conv
+	if conv == nil || conv.Lanes > 1 || k.Vec == 0 {
+		return
+	}
+	var lines []string
+	loads, bytes := 0, int64(0)
+	touch := func(b *ir.Buffer, x ir.Index, write int) {
+		if sym.Is(x.Coef[k.Vec], 1) {
+			lines = append(lines, fmt.Sprintf("__builtin_prefetch(%s + %s, %d);", e.ptr(b), e.address(x), write))
+			bytes += b.Bytes()
+		}
+	}
+	for i := range k.Steps[1:] {
+		st := &k.Steps[i+1]
+		for j := range st.Body {
+			switch v := &st.Body[j]; {
+			case v.Op == ir.Load && !e.own(v.Buf):
+				n := len(lines)
+				touch(v.Buf, v.Index, 0)
+				loads += len(lines) - n
+			case v.Op == ir.Store && k.Place[v.Buf] == sched.Memory:
+				touch(v.Buf, v.Index, 1)
+			}
+		}
+	}
+	if e.keepsProduct() {
+		touch(k.Steps[0].Node.MM.Out, k.Steps[0].Out, 1)
+	}
+	if loads == 0 || bytes < leastAhead {
+		return
+	}
+	e.asks = true
+	e.open("if (!T)")
+	e.open("for (i64 q = 0; q < m; q++)")
+	e.p("const i64 row = b * %s + m0 + q;", e.number(rows))
+	e.decode("row", k.Vec)
+	e.open("for (i64 %s = n0; %[1]s < n0 + n; %[1]s += 16)", e.names[k.Vec])
+	for _, line := range lines {
+		e.p("%s", line)
+	}
+	e.close()
+	e.close()
+	e.p("return;")
+	e.close()
 }
 
 // pixelLoops is how many loops walk the rows of a tile that are a convolution's pixels, one
@@ -227,6 +283,10 @@ func (e template) describe(n *ir.Node) {
 		return
 	}
 	mm := n.MM
+	if mm.Grad != nil {
+		e.describeGrad(mm, n.Outer)
+		return
+	}
 	nb := len(n.Outer) - 2
 	packed := 0
 	e.code.operands = [2]location{
@@ -327,6 +387,28 @@ func (e template) describeConv(n *ir.Node) {
 	e.code.Gemm = fmt.Sprintf("{%s, %s, %s, %d, %s, %s, %s, %s, %s, 0, 0, %s, %s, %d, %s%s%s}",
 		e.size(v.Rows), e.size(v.Pixels), e.size(n.MM.K), len(size), e.four(size), e.four(as), e.four(bs), e.size(v.Row), e.size(v.K),
 		leftMark, rightMark, packed, symbolMark, convText(e.env.Machine.Lanes, n, e.env.Packing), made)
+	if e.asks {
+		e.code.Gemm = strings.TrimSuffix(e.code.Gemm, "}") + ", .ahead = 1}"
+	}
+}
+
+// describeGrad is describe for the gradient of a convolution's weight; k is the pixels of one image.
+func (e template) describeGrad(mm *ir.MatmulInfo, outer []sym.Int) {
+	g := mm.Grad
+	e.code.operands = [2]location{
+		locate(mm.A, e.env.Slot(mm.A), e.size(mm.AIdx.Off)), locate(mm.B, e.env.Slot(mm.B), e.size(mm.BIdx.Off)),
+	}
+	images := sym.FloorDiv(mm.K, sym.Const(g.Pixels))
+	e.code.Gemm = fmt.Sprintf("{%s, %s, %d, 1, {%s, 0, 0, 0}, {%d, 0, 0, 0}, {%d, 0, 0, 0}, %s, 1, 0, 0, %s, %s, 0, %s, %d, {%s}}",
+		e.size(outer[0]), e.size(outer[1]), g.Pixels, e.size(images), g.NextA, g.NextB, e.size(mm.AIdx.Coef[0]),
+		leftMark, rightMark, symbolMark, convGrad, numbersText(&g.ConvInfo))
+}
+
+// convGrad is the runtime's number for what no convolution computes.
+const convGrad = 6
+
+func numbersText(c *ir.ConvInfo) string {
+	return strings.Trim(strings.Join(strings.Fields(fmt.Sprint(c.Numbers())), ", "), "[]")
 }
 
 // convText is the description of an image after that of the product.
@@ -339,5 +421,5 @@ func convText(lanes int, n *ir.Node, pack *plan.Packing) string {
 	if pack != nil {
 		form = pack.Form
 	}
-	return fmt.Sprintf(", %d, {%s}", form, strings.Trim(strings.Join(strings.Fields(fmt.Sprint(mm.Conv.Numbers())), ", "), "[]"))
+	return fmt.Sprintf(", %d, {%s}", form, numbersText(mm.Conv))
 }

@@ -72,8 +72,17 @@ func (e *emitter) accumulate(n *ir.Node, nb int) {
 	e.ind++
 	e.p("k_row = k_offset + tl.arange(0, BLOCK_K)[None, :]")
 	e.p("k_column = k_offset + tl.arange(0, BLOCK_K)[:, None]")
-	a := e.addressOver(mm.AIdx, append(left, "m_index", "n_index", "k_row"))
+	a := e.addressOver(mm.AIdx, append(left, "m_index", "n_index", "k_row")) + filtered(mm.Conv, "k_row")
+	if mm.Grad != nil {
+		pixel := fmt.Sprintf("(k_row %% %d)", mm.Grad.Pixels)
+		a = e.addressOver(mm.AIdx, []string{"m_index", "n_index", pixel})
+		a += fmt.Sprintf(" + k_row // %d * %d", mm.Grad.Pixels, mm.Grad.NextA)
+	}
 	e.p("a = tl.load(tl.broadcast_to(%s + (%s), [BLOCK_M, BLOCK_K]), mmask & (k_row < %s), other=0)", e.ptr(mm.A), a, depth)
+	if mm.Grad != nil {
+		e.pixelsOfImages(mm, depth)
+		return
+	}
 	b, inside := e.addressOver(mm.BIdx, append(right, "m_index", "n_index", "k_column")), fmt.Sprintf("nmask & (k_column < %s)", depth)
 	if mm.Conv != nil {
 		b, inside = b+" + "+e.gathered(mm.Conv, "n_index", "k_column"), inside+" & inside"
@@ -81,6 +90,16 @@ func (e *emitter) accumulate(n *ir.Node, nb int) {
 	e.p("b = tl.load(tl.broadcast_to(%s + (%s), [BLOCK_K, BLOCK_N]), %s, other=0)", e.ptr(mm.B), b, inside)
 	// Three products of TensorFloat-32 parts keep float32's digits. "ieee" multiplies
 	// without tensor cores, and Triton 3.6 gives wrong sums there for some tiles.
+	e.p(`acc = tl.dot(a, b, acc, input_precision="tf32x3")`)
+	e.ind--
+}
+
+// pixelsOfImages ends a step of the loop along k of a weight's gradient, whose columns are numbers of a filter.
+func (e *emitter) pixelsOfImages(mm *ir.MatmulInfo, depth string) {
+	g := mm.Grad
+	b := e.gathered(&g.ConvInfo, fmt.Sprintf("(k_column %% %d)", g.Pixels), "n_index")
+	b += fmt.Sprintf(" + k_column // %d * %d + %s", g.Pixels, g.NextB, e.size(mm.BIdx.Off))
+	e.p("b = tl.load(tl.broadcast_to(%s + (%s), [BLOCK_K, BLOCK_N]), nmask & (k_column < %s) & inside, other=0)", e.ptr(mm.B), b, depth)
 	e.p(`acc = tl.dot(a, b, acc, input_precision="tf32x3")`)
 	e.ind--
 }
@@ -95,7 +114,8 @@ func (e *emitter) pixels(n *ir.Node, batch []string) {
 		e.ind++
 		a := e.addressOver(mm.AIdx, append(batch, "0", "n_index", "0")) + " + " + e.gathered(mm.Conv, "m_index", "k")
 		e.p("a = tl.load(tl.broadcast_to(%s + (%s), [BLOCK_M, BLOCK_N]), mmask & nmask & inside, other=0)", e.ptr(mm.A), a)
-		e.p("b = tl.load(%s + (%s), nmask, other=0)", e.ptr(mm.B), e.addressOver(mm.BIdx, append(batch, "0", "n_index", "k")))
+		b := e.addressOver(mm.BIdx, append(batch, "0", "n_index", "k")) + filtered(mm.Conv, "k")
+		e.p("b = tl.load(%s + (%s), nmask, other=0)", e.ptr(mm.B), b)
 		e.p("acc += a * b")
 		e.ind--
 		return
@@ -110,7 +130,7 @@ func (e *emitter) pixels(n *ir.Node, batch []string) {
 		a := e.addressOver(mm.AIdx, append(batch, "0", "0", "0")) + " + " + e.gathered(mm.Conv, "m_index", "k_row")
 		e.p("a = tl.load(tl.broadcast_to(%s + (%s), [BLOCK_M, BLOCK_K]), mmask & (k_row < %s) & inside, other=0)", e.ptr(mm.A), a, depth)
 	}
-	b := e.addressOver(mm.BIdx, append(batch, "0", "n_index", "k_column"))
+	b := e.addressOver(mm.BIdx, append(batch, "0", "n_index", "k_column")) + filtered(mm.Conv, "k_column")
 	e.p("b = tl.load(tl.broadcast_to(%s + (%s), [BLOCK_K, BLOCK_N]), nmask & (k_column < %s), other=0)", e.ptr(mm.B), b, depth)
 	e.p(`acc = tl.dot(a, b, acc, input_precision="tf32x3")`)
 	e.ind--
@@ -168,6 +188,15 @@ func (e *emitter) gathered(c *ir.ConvInfo, pixel, k string) string {
 		channel = fmt.Sprintf("%s // %d * %d + %s // %d %% %d", k, c.KW*c.KH*c.Block, c.ChanStride, k, c.KW*c.KH, c.Block)
 	}
 	return fmt.Sprintf("%s + image_h * %d + image_w * %d", channel, c.RowStride, c.Stride)
+}
+
+// filtered is what step k adds to a weight's address that has no coefficient for it.
+func filtered(c *ir.ConvInfo, k string) string {
+	if c == nil || !c.Uneven() {
+		return ""
+	}
+	return fmt.Sprintf(" + %s // %d * %d + %s // %d %% %d * %d + %s %% %d * %d",
+		k, c.KW*c.KH, c.FilterChan, k, c.KW, c.KH, c.FilterRow, k, c.KW, c.FilterCol)
 }
 
 // epilogue writes what is computed of each element of the product.
