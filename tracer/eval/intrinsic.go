@@ -59,6 +59,7 @@ var intrinsics = map[string]intrinsic{
 	compilerPath + "Scan":                {eval: enterScan, starts: true},
 	compilerPath + "AssociativeScan":     {eval: enterAssociative, starts: true},
 	torchPath + "Compile":                {eval: refused(breaks.RecursiveCompile, "call of torch.Compile")},
+	torchPath + "HasGrad":                {eval: done(hasGradient)},
 	torchPath + "Grad":                   {eval: done(gradientsAsked)},
 	torchPath + "Backward":               {eval: done(gradientsAsked)},
 	autogradPath + "Grad":                {eval: done(gradientsAsked)}, // at the program's call, not in the line that calls torch's
