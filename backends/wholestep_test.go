@@ -127,7 +127,7 @@ func main() {
 	for range 8 {
 		step()
 	}
-	fmt.Println((torch.Memory().Live - before) >> 20)
+	fmt.Println(max(0, torch.Memory().Live-before) >> 20)
 	reader := torch.Compile(func() *torch.Tensor { return w.Grad() })
 	flat := torch.Compile(func() (out *torch.Tensor) {
 		torch.NoGrad(func() { out = w.Grad().Reshape(-1) })
