@@ -1,6 +1,7 @@
 package backends
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -100,10 +101,17 @@ func main() {
 	}
 }
 
-// TestReplacedGradientsGoBackAtOnce: the graph of a step that forgets gradients first need not run
+// TestReplacedGradientsGoBackAtOnce: the graphs of a step that forgets gradients first need not run
 // beside those of the last step; what the program has of them stays.
 func TestReplacedGradientsGoBackAtOnce(t *testing.T) {
-	const text = `
+	for _, whole := range []bool{true, false} {
+		t.Run(fmt.Sprintf("whole=%v", whole), func(t *testing.T) { replacedGradientsGoBack(t, whole) })
+	}
+}
+
+func replacedGradientsGoBack(t *testing.T, whole bool) {
+	t.Helper()
+	text := fmt.Sprintf(`
 func main() {
 	w := torch.Arange(1 << 20).Reshape(1024, 1024).Sin().RequiresGrad_()
 	opt := optim.NewSGD([]*torch.Tensor{w}, kw.Lr(0.5))
@@ -112,29 +120,36 @@ func main() {
 		opt.ZeroGrad()
 		w.Matmul(x).Tanh().Sum().Backward()
 		opt.Step()
-	}, kw.CaptureBackward(true))
+	}, kw.CaptureBackward(%v))
 	step()
 	step()
 	before := torch.Memory().Live
 	for range 8 {
 		step()
 	}
-	fmt.Println((torch.Memory().Live - before) >> 20)
-	reader := torch.Compile(func() *torch.Tensor { return w.Grad().Reshape(-1) })
+	fmt.Println(max(0, torch.Memory().Live-before) >> 20)
+	reader := torch.Compile(func() *torch.Tensor { return w.Grad() })
+	flat := torch.Compile(func() (out *torch.Tensor) {
+		torch.NoGrad(func() { out = w.Grad().Reshape(-1) })
+		return out
+	})
 	var kept, sums []*torch.Tensor
 	for i := range 6 {
 		step()
-		if i%2 == 0 {
+		switch i %% 3 {
+		case 0:
 			kept = append(kept, w.Grad())
-		} else {
+		case 1:
 			kept = append(kept, reader())
+		default:
+			kept = append(kept, flat())
 		}
 		sums = append(sums, kept[i].Sum())
 	}
 	for i, g := range kept {
 		fmt.Println(g.Sum().Item() == sums[i].Item(), g.Numel())
 	}
-}`
+}`, whole)
 	prog, err := loadText(t, progfuzz.ModelPrelude+text)
 	if err != nil {
 		t.Fatal(err)

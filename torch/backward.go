@@ -393,7 +393,10 @@ func (p *pass) run() {
 			fn.free()
 		}
 		for i, g := range ins {
-			if i < len(fn.edges) && !(made && p.keep(fn.edges[i], g)) {
+			if i < len(fn.edges) {
+				if made && p.keep(fn.edges[i], g) {
+					continue
+				}
 				p.send(fn.edges[i], g)
 			}
 			if g != nil {
@@ -406,7 +409,7 @@ func (p *pass) run() {
 // keep makes g, which the node that ran last has computed, the gradient of a leaf as it is, where
 // nobody else can have it: a copy would be a pass over memory for each parameter.
 func (p *pass) keep(e edge, g *Tensor) bool {
-	if g == nil || !g.fresh || e.leaf == nil || e.leaf.grad != nil || p.tape || p.want != nil || len(e.leaf.hooks) > 0 {
+	if g == nil || !g.fresh || g.kept || e.leaf == nil || e.leaf.grad != nil || p.tape || p.want != nil || len(e.leaf.hooks) > 0 {
 		return false
 	}
 	t, m := e.leaf, e.leaf.TensorMeta()
@@ -416,6 +419,7 @@ func (p *pass) keep(e edge, g *Tensor) bool {
 	}
 	p.tell(t)
 	t.grad = g
+	OwnGrad(g)
 	return true
 }
 

@@ -142,9 +142,10 @@ func Release(t *Tensor) {
 }
 
 // OwnGrad notes of a result of FromFresh that has become the gradient of a leaf that nothing else
-// refers to it. It is true until Grad hands the gradient out, or compiled code reads it (Seen).
+// refers to it. It is true until Grad hands the gradient out, or compiled code that may keep it reads it (Seen).
 func OwnGrad(t *Tensor) {
 	if t.fresh && t.fn == nil {
+		t.kept = true
 		t.unseen.Store(true)
 	}
 }
@@ -155,6 +156,9 @@ func Seen(t *Tensor) {
 		t.unseen.Store(false)
 	}
 }
+
+// HasGrad reports whether t has a gradient, without handing it out as Grad does.
+func HasGrad(t *Tensor) bool { return t.grad != nil }
 
 // DropGrad clears the gradient at a place (GradPlace) and gives its memory back where nothing else
 // refers to it; else the collector does that.

@@ -61,6 +61,8 @@ type Tensor struct {
 	hooks    []*hook
 	// fresh says that nothing else refers to the memory: see FromFresh.
 	fresh bool
+	// kept is set of what OwnGrad was called with: no other leaf may have it.
+	kept bool
 	// unseen is set of the gradient of a leaf that nothing else refers to: see OwnGrad.
 	unseen atomic.Bool
 	// keepGrad asks Backward to store the gradient of a tensor that is no leaf.

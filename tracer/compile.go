@@ -107,6 +107,10 @@ func newAddressesOf(tr *eval.Trace, frames []*host.Frame, entry *replay.Entry) *
 
 // build hands the graph to the backend.
 func (c *Compiled) build(tr *eval.Trace, entry *replay.Entry, rec *recorder) error {
+	apart := c.opts.backend != nil || c.t.cfg.Wrap != nil // who may keep what the graph gets or returns
+	if apart || entry.Trail != nil {                      // which shows what the trace has seen
+		entry.Borrows = false
+	}
 	if entry.Graph == nil {
 		return nil
 	}
@@ -126,7 +130,7 @@ func (c *Compiled) build(tr *eval.Trace, entry *replay.Entry, rec *recorder) err
 	if entry.Graph.Untaped { // its outputs are gradients, which a program may keep for longer than two calls
 		plan = nil
 	}
-	if c.opts.backend != nil || c.t.cfg.Wrap != nil { // who may keep what the graph returns
+	if apart {
 		entry.OwnGrads = nil
 	}
 	entry.Run, entry.Plan = c.t.watchRuns(entry, run, plan)

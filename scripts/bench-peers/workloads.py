@@ -149,11 +149,13 @@ WORKLOADS = [
     Workload("softmax", "softmax 4096x4096", operator("softmax")),
     Workload("layer_norm", "layer_norm 4096x4096", operator("layer_norm")),
     Workload("train_mlp", "step: MLP, 64x784, Adam", classes(perceptron), (), "Adam"),
+    Workload("train_mlp_whole", "step as one graph: MLP, 64x784, Adam", classes(perceptron), (), "Adam"),
     Workload("train_encoder", "step: encoder, 4 layers, 4x128, AdamW", encoder(4, 4, True), (), "AdamW"),
     Workload("train_resnet18", "step: ResNet-18, 4x3x128x128, SGD", classes(vision("resnet18", 4, 3, 128, 128)), ("torchvision",), "SGD"),
     Workload("train_resnet", "step: ResNet-50, 2x3x224x224, Adam", classes(vision("resnet50", 2, 3, 224, 224)), ("torchvision",), "Adam"),
     Workload("train_densenet", "step: DenseNet-121, 4x3x128x128, Adam", classes(vision("densenet121", 4, 3, 128, 128)), ("torchvision",), "Adam"),
     Workload("train_gpt2", "step: GPT-2, 1x128, Adam", next_tokens(gpt2), ("transformers",), "Adam"),
+    Workload("train_gpt2_whole", "step as one graph: GPT-2, 1x128, Adam", next_tokens(gpt2), ("transformers",), "Adam"),
 ]
 
 

@@ -260,7 +260,7 @@ func (b *base) graded() []bool {
 	var out []bool
 	for _, g := range b.groups {
 		for _, p := range g.Params {
-			out = append(out, p.Grad() != nil)
+			out = append(out, torch.HasGrad(p))
 		}
 	}
 	return out

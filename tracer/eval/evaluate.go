@@ -2,6 +2,7 @@ package eval
 
 import (
 	"fmt"
+	"sync"
 
 	"tcdbg/graph"
 	"tcdbg/logs"
@@ -27,6 +28,8 @@ type Env struct {
 	// Scalars and Rows report whether numbers that are read out of tensors are captured, and
 	// operators whose results have as many rows as data says.
 	Scalars, Rows func() bool
+
+	native sync.Map // *ssa.Function to what Native says of it
 }
 
 // Start is what one trace is given.

@@ -3,7 +3,8 @@ package eval
 import (
 	"unsafe"
 
-	"tcdbg/torch"
+	"tcdbg/graph"
+	"tcdbg/ops"
 	"tcdbg/tracer/breaks"
 	"tcdbg/tracer/replay"
 	"tcdbg/tracer/value"
@@ -23,6 +24,20 @@ func gradient(tr *Trace, in *ssa.Call) {
 	n := tr.loadEntry(loc.Type, place, dst, loc)
 	tr.skip()
 	tr.set(in, n)
+}
+
+// hasGradient evaluates torch.HasGrad(x), which is x.Grad() != nil.
+func hasGradient(tr *Trace, in *ssa.Call) {
+	place, loc := natives{tr}.gradPlace(in)
+	g := tr.In.New(loc.Type)
+	tr.In.Copy(loc.Type, g, place)
+	src, has := entryPointer(tr.loadEntry(loc.Type, place, g, loc)), *(*unsafe.Pointer)(g) != nil
+	if src != nil {
+		tr.Guards.Nil(src, !has)
+	}
+	*(*bool)(tr.addr(in)) = has
+	tr.skip()
+	tr.set(in, nil)
 }
 
 // setGradient evaluates x.SetGrad(g).
@@ -72,20 +87,53 @@ func (hp *heap) readGrad(place unsafe.Pointer, loc *value.Source) {
 	if loc.Kind != value.Grad {
 		return
 	}
-	torch.Seen(*(**torch.Tensor)(place))
 	if hp.grads.read == nil {
 		hp.grads.read = map[unsafe.Pointer]*value.Source{}
 	}
 	hp.grads.read[place] = loc
 }
 
-// ownGrads finds the gradients that a call reads, those that it replaces unread, which are let go
-// before the graph computes the new ones, and those that it makes and hands to nobody else.
+// give notes that what is at a source on entry goes to a place that outlives the call.
+func (rs *reconstructor) give(from *value.Source) {
+	for s := from; s != nil; s = s.Parent {
+		rs.lent = rs.lent || s.Kind == value.Grad
+	}
+}
+
+// borrows reports whether nothing that outlives the call refers to the gradients that it reads, as in
+// the step of an optimizer: no place gets one, the graph returns none and no view of one, and keeps
+// none for a backward pass.
+func (rs *reconstructor) borrows(g *graph.Graph) bool {
+	if rs.lent {
+		return false
+	}
+	if g == nil {
+		return true
+	}
+	for n := g.First(); n != nil; n = n.Next() {
+		call := n.Kind != graph.Placeholder && n.Kind != graph.Output
+		if call && (!n.NoGrad && !g.Untaped || n.Flow != nil || n.Apply != nil) {
+			return false
+		}
+	}
+	const shares = ops.TagView | ops.TagMaybeView | ops.TagInPlace
+	for _, a := range g.Outputs() {
+		n, ok := a.(*graph.Node)
+		if ok && n.IsTensor() && (n.OpRow() == nil || n.OpRow().Tags&shares != 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// ownGrads finds the gradients that a call reads and lets others have, those that it replaces unread, which
+// are let go before the graph computes the new ones, and those that it makes and hands to nobody else.
 func (rs *reconstructor) ownGrads(entry *replay.Entry) {
 	tr := rs.tr
 	for _, loc := range tr.grads.read {
 		entry.ReadGrads = append(entry.ReadGrads, loc)
 	}
+	entry.Borrows = rs.borrows(entry.Graph)
 	for i, w := range entry.Writes {
 		if w.Loc.Kind != value.Grad {
 			continue

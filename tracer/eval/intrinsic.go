@@ -59,6 +59,7 @@ var intrinsics = map[string]intrinsic{
 	compilerPath + "Scan":                {eval: enterScan, starts: true},
 	compilerPath + "AssociativeScan":     {eval: enterAssociative, starts: true},
 	torchPath + "Compile":                {eval: refused(breaks.RecursiveCompile, "call of torch.Compile")},
+	torchPath + "HasGrad":                {eval: done(hasGradient)},
 	torchPath + "Grad":                   {eval: done(gradientsAsked)},
 	torchPath + "Backward":               {eval: done(gradientsAsked)},
 	autogradPath + "Grad":                {eval: done(gradientsAsked)}, // at the program's call, not in the line that calls torch's
@@ -158,16 +159,30 @@ func isFunctional(name string) bool { return strings.HasPrefix(name, torchPath+"
 // Native reports whether fn has a body under the host, but is not inlined: it is the
 // compiler's, or of the standard library.
 func (e *Env) Native(fn *ssa.Function) bool {
+	if known, ok := e.native.Load(fn); ok { // asked of every call between graphs, where to write a name would cost most of it
+		return known.(bool)
+	}
+	is := e.isNative(fn)
+	e.native.Store(fn, is)
+	return is
+}
+
+func (e *Env) isNative(fn *ssa.Function) bool {
 	name := originName(fn)
 	return strings.HasPrefix(name, compilerPath) || strings.HasPrefix(name, torchPath+"Compile") || e.Prog.StandardLibrary(fn)
 }
 
 // IsCond reports whether fn is compiler.Cond, of which, where no graph can hold the call,
 // the branch that is taken is captured.
-func IsCond(fn *ssa.Function) bool { return fn != nil && fn.String() == compilerPath+"Cond" }
+func IsCond(fn *ssa.Function) bool { return is(fn, "Cond") }
 
 // IsSwitch is IsCond for compiler.Switch.
-func IsSwitch(fn *ssa.Function) bool { return fn != nil && fn.String() == compilerPath+"Switch" }
+func IsSwitch(fn *ssa.Function) bool { return is(fn, "Switch") }
+
+// is reports whether fn is that function of package compiler. Its full name is written only where it may be.
+func is(fn *ssa.Function, name string) bool {
+	return fn != nil && fn.Name() == name && fn.String() == compilerPath+name
+}
 
 // originName is the name of fn, or of the generic function that it is an instance of.
 func originName(fn *ssa.Function) string {

@@ -22,6 +22,7 @@ type reconstructor struct {
 	outs    map[*torch.Tensor]int
 	order   []*torch.Tensor
 	handed  map[int]int // of each output, how many places get it
+	lent    bool        // a place gets a gradient that was there on entry
 	objs    map[*span]int
 	objects []*replay.Object
 	clos    map[*host.Closure]int
@@ -58,6 +59,7 @@ func (rs *reconstructor) of(t types.Type, p unsafe.Pointer, n *value.Tracked) re
 	case isTensor(t):
 		return rs.tensor(t, p, n)
 	case n != nil && n.Src != nil:
+		rs.give(n.Src)
 		if types.IsInterface(t) && !types.Identical(t, n.Src.Type) {
 			return replay.Converted{Typ: t, Src: n.Src}
 		}
@@ -94,9 +96,11 @@ func (rs *reconstructor) tensor(t types.Type, p unsafe.Pointer, n *value.Tracked
 		return rs.constant(t, p)
 	}
 	if n != nil && n.Src != nil { // not the input's source: that may be another tensor next time
+		rs.give(n.Src)
 		return replay.FromEntry{Typ: t, Src: n.Src}
 	}
 	if in := rs.tr.inputOf[x]; in != nil {
+		rs.give(in.src)
 		return replay.FromEntry{Typ: t, Src: in.src}
 	}
 	if rs.tr.Nodes[x] == nil {

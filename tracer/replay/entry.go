@@ -66,6 +66,7 @@ type Entry struct {
 	ReadGrads []*value.Source // gradients that were there on entry and are read
 	Replaced  []*value.Source // those that are replaced unread: the graph need not run beside them
 	OwnGrads  []int           // Writes of gradients that the entry hands to nobody else
+	Borrows   bool            // nothing that outlives a call refers to ReadGrads
 
 	Break   *Break // else where it breaks
 	Watched []Watched
@@ -178,8 +179,10 @@ func (e *Entry) Execute(th *host.Thread, frames []*host.Frame, a *guard.Addresse
 // dropGrads lets go of gradients that the call replaces unread, as ZeroGrad does in eager mode:
 // their memory is that of the new ones.
 func (e *Entry) dropGrads(a *guard.Addresses) {
-	for _, s := range e.ReadGrads {
-		torch.Seen(*(**torch.Tensor)(a.At(s)))
+	if !e.Borrows {
+		for _, s := range e.ReadGrads {
+			torch.Seen(*(**torch.Tensor)(a.At(s)))
+		}
 	}
 	for _, s := range e.Replaced {
 		torch.DropGrad((**torch.Tensor)(a.At(s)))

@@ -48,6 +48,24 @@ const sqrtText = `f$ sqrt_f$(f$ x) {
 #endif
 }`
 
+// overText is x / c for a c that a loop does not change: its reciprocal is computed before the loop, and one step of
+// Newton's rounds the product as a division is rounded, in a fraction of its time (of an x below 2^-100, whose remainder
+// is no number, to a unit in the last place). A quotient that is zero or not finite is the product itself; a c that has no
+// reciprocal divides. It stays inline, or nothing goes before the loop.
+const overText = `f$ over_f$(f$ x, f$ c) {
+#if defined(__FMA__) && !defined(__clang__) && ($ == 16 && defined(__AVX512F__) || $ == 8 && defined(__AVX512VL__))
+  if (__builtin_expect(!(__builtin_fabsf(c[0]) >= 0x1p-126f), 0)) return x / c;
+  f$ r = 1.0f / c, q = x * r, y = fma_f$(fma_f$(-q, c, x), r, q), zero = {0};
+#if $ == 16
+  return __builtin_ia32_blendmps_512_mask(q, y, __builtin_ia32_cmpps512_mask(y, zero, 12, (unsigned short)-1, 4));
+#else
+  return __builtin_ia32_blendmps_256_mask(q, y, __builtin_ia32_cmpps256_mask(y, zero, 12, (unsigned char)-1));
+#endif
+#else
+  return x / c;
+#endif
+}`
+
 // loText and hiText are the machine's minimum and maximum, which yield b where an
 // operand is NaN.
 const loText = `f$ lo_f$(f$ a, f$ b) {
@@ -237,6 +255,7 @@ const farText = `f$ far_f$(f$ x, f$ v, i$ far, int quarter) {
 var mathHelpers = sync.OnceValue(func() map[string]helper {
 	return map[string]helper{
 		"fma_f":  {text: fmaText, one: fmaOne},
+		"over_f": {text: overText, one: `f1 over_f1(f1 x, f1 c) { return x / c; }`, needs: []string{"fma_f"}, inline: true},
 		"sqrt_f": {text: sqrtText, one: `f1 sqrt_f1(f1 x) { return __builtin_sqrtf(x); }`},
 		"sqrt_d": {
 			text: `d$ sqrt_d$(d$ x) { d$ r = {0}; for (int k = 0; k < $; k++) r[k] = __builtin_sqrt(x[k]); return r; }`,

@@ -103,11 +103,12 @@ typedef struct {
 // used. In its text F, D, I, L, B stand for the register types, N for the lanes
 // and f, d, l, i for the suffixes of the function names.
 type helper struct {
-	needs []string
-	text  string // both forms, or the vector form where scalar is set
-	one   string // the form for one lane; empty: text serves both
-	libm  bool   // calls a function of libm
-	apart bool   // never inlined: it runs once a row
+	needs  []string
+	text   string // both forms, or the vector form where scalar is set
+	one    string // the form for one lane; empty: text serves both
+	libm   bool   // calls a function of libm
+	apart  bool   // never inlined: it runs once a row
+	inline bool   // always inlined: a part of it goes before the loop
 }
 
 // use is a helper over so many lanes.
@@ -148,6 +149,7 @@ type emitted struct {
 	needs      []string // full names
 	lanes      int
 	apart      bool
+	inline     bool
 }
 
 func newPrelude() *prelude { return &prelude{used: map[string]int{}} }
@@ -184,7 +186,7 @@ func (p *prelude) emit(name string, lanes int) string {
 	p.used[full] = 0
 	h := helperOf(name, lanes)
 	p.libm = p.libm || h.libm
-	e := emitted{name: full, text: h.text, lanes: lanes, apart: h.apart}
+	e := emitted{name: full, text: h.text, lanes: lanes, apart: h.apart, inline: h.inline}
 	for _, n := range h.needs {
 		e.needs = append(e.needs, p.emit(n, lanes))
 	}
@@ -252,7 +254,7 @@ func (p *prelude) calls() (apart []bool /* by place in list */) {
 			limit = inlineScalarUses
 		}
 		n := uses[h.name]
-		apart[i] = h.apart || len(h.text) > largeHelper && n > limit
+		apart[i] = h.apart || len(h.text) > largeHelper && n > limit && !h.inline
 		if apart[i] {
 			n = 1
 		}

@@ -98,6 +98,9 @@ func (s speller) Apply(o ir.Op, d, _ ops.DType, x []string) string {
 			return text
 		}
 	}
+	if o == ir.Div && d == ops.Float32 && s.lanes > 1 && strings.HasPrefix(x[1], "bc_f") {
+		return call("over", x...)
+	}
 	if sign, ok := infix[o]; ok {
 		return fmt.Sprintf("%s %s %s", x[0], sign, x[1])
 	}

@@ -210,6 +210,14 @@ func (a *allocator) put(block []byte) {
 	a.giveFree(block)
 }
 
+// returned is retire of a block that came back without the collector, which has nothing to find of it.
+func (a *allocator) returned(block []byte) {
+	a.mu.Lock()
+	a.pending = max(0, a.pending-len(block))
+	a.mu.Unlock()
+	a.retire(block)
+}
+
 func (a *allocator) giveFree(block []byte) {
 	class := len(block)
 	a.free[class] = append(a.free[class], block)

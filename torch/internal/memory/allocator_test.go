@@ -68,3 +68,21 @@ func TestFirstCollectionIsWorthIt(t *testing.T) {
 		t.Errorf("no collection when more than %d MB went out", firstPending>>20)
 	}
 }
+
+// TestReturnedBlocksWaitForNoCollection: what came back by itself is no reason for a collection.
+func TestReturnedBlocksWaitForNoCollection(t *testing.T) {
+	a := &allocator{free: map[int][][]byte{}}
+	const class = 16 << 20
+	for range 20 {
+		a.returned(a.get(class))
+	}
+	if a.pending > class {
+		t.Errorf("%d MB count as handed out", a.pending>>20)
+	}
+	kept := a.get(class)
+	a.retire(a.get(class)) // the collector found it
+	if a.pending < 2*class {
+		t.Errorf("%d MB count as handed out, want %d", a.pending>>20, 2*class>>20)
+	}
+	_ = kept
+}

@@ -29,7 +29,7 @@ func (s *Storage) Release() {
 	s.returns.Stop()
 	block := unsafe.Slice(unsafe.SliceData(s.data), sizeClass(s.size))
 	s.returns, s.data, s.size = runtime.Cleanup{}, nil, 0
-	blocks.retire(block)
+	blocks.returned(block)
 }
 
 // Version counts the in-place changes.

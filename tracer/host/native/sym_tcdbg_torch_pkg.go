@@ -211,6 +211,7 @@ func pkg_tcdbg_torch() *rt.Pkg {
 			"GroupNorm":                   p_tcdbg_torch.GroupNorm,
 			"Gt":                          p_tcdbg_torch.Gt,
 			"Hardshrink":                  p_tcdbg_torch.Hardshrink,
+			"HasGrad":                     p_tcdbg_torch.HasGrad,
 			"HasKernel":                   p_tcdbg_torch.HasKernel,
 			"Heaviside":                   p_tcdbg_torch.Heaviside,
 			"HermitePolynomialH":          p_tcdbg_torch.HermitePolynomialH,
