@@ -108,8 +108,15 @@ func TestBlocksOfDynamicBatch(t *testing.T) {
 // reaches, several tasks of an image, results in blocks and in planes.
 func TestWinogradOfBlocks(t *testing.T) {
 	for _, c := range test.Some(t, 1, [][5]int{
-		{13, 9, 1, 48, 32}, {7, 7, 1, 64, 40}, {21, 40, 0, 32, 33}, {11, 12, 2, 96, 64}, {30, 61, 1, 32, 48}, {8, 6, 1, 128, 64},
-		{14, 14, 1, 256, 256}, {7, 9, 1, 288, 200}, {13, 5, 1, 224, 160},
+		{13, 9, 1, 48, 32},
+		{7, 7, 1, 64, 40},
+		{21, 40, 0, 32, 33},
+		{11, 12, 2, 96, 64},
+		{30, 61, 1, 32, 48},
+		{8, 6, 1, 128, 64},
+		{14, 14, 1, 256, 256},
+		{7, 9, 1, 288, 200},
+		{13, 5, 1, 224, 160},
 	}) {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			height, width, pad, channels, last := c[0], c[1], c[2], c[3], c[4]
