@@ -125,7 +125,7 @@ func (c *ConvInfo) At(k, n int64) (int64, bool) {
 // Uneven reports whether k does not walk the weight evenly.
 func (c *ConvInfo) Uneven() bool { return c.FilterChan != 0 || c.FilterRow != 0 || c.FilterCol != 0 }
 
-// Filter is where number k of a filter stands in the weight, beside its coefficient for k.
+// Filter is the offset in the weight of element k of a filter; the index's own coefficient for k is added to it.
 func (c *ConvInfo) Filter(k int64) int64 {
 	return k/(c.KW*c.KH)*c.FilterChan + k/c.KW%c.KH*c.FilterRow + k%c.KW*c.FilterCol
 }
