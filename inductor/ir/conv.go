@@ -132,7 +132,7 @@ func (c *ConvInfo) Filter(k int64) int64 {
 
 // GradInfo says how the gradient of a convolution's weight, Out[channel, (channel of the image, kernel
 // row, kernel column)], is summed: k walks the pixels of the result's gradient A, which follow one another in
-// each image, and the image after image; column n of B is what number n of a filter sees.
+// each image, and the image after image; column n of B is what element n of a filter sees.
 type GradInfo struct {
 	ConvInfo           // of the convolution; its image is B
 	Pixels       int64 // of the result
