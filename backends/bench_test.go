@@ -1,9 +1,11 @@
 package backends
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"testing"
 
 	"tcdbg/backends/codecache"
@@ -20,10 +22,15 @@ import (
 
 const referenceText = `
 typedef long i64;
-typedef float v __attribute__((vector_size(64)));
-typedef float vu __attribute__((vector_size(64), aligned(4), may_alias));
+#ifndef LANES
+#define LANES 16
+#endif
+typedef float v __attribute__((vector_size(4 * LANES)));
+typedef float vu __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 static void put(float *p, v x) {
-#ifdef __AVX512F__
+#if LANES == 8
+  __builtin_ia32_movntps256(p, x);
+#elif defined __AVX512F__
   __builtin_ia32_movntps512(p, x);
 #else
   typedef float h __attribute__((vector_size(32)));
@@ -35,7 +42,7 @@ static void put(float *p, v x) {
 void triad(void *const *B, const i64 *S, i64 lo, i64 hi) {
   const float *a = (const float *)B[0], *b = (const float *)B[1];
   float *c = (float *)B[2];
-  for (i64 i = lo * 1024; i < hi * 1024; i += 16) {
+  for (i64 i = lo * 1024; i < hi * 1024; i += LANES) {
     __builtin_prefetch(a + i + 512);
     __builtin_prefetch(b + i + 512);
     put(c + i, *(const vu *)(a + i) * 3.0f + *(const vu *)(b + i));
@@ -44,7 +51,7 @@ void triad(void *const *B, const i64 *S, i64 lo, i64 hi) {
 void copy(void *const *B, const i64 *S, i64 lo, i64 hi) {
   const float *a = (const float *)B[0];
   float *c = (float *)B[2];
-  for (i64 i = lo * 1024; i < hi * 1024; i += 16) *(vu *)(c + i) = *(const vu *)(a + i);
+  for (i64 i = lo * 1024; i < hi * 1024; i += LANES) *(vu *)(c + i) = *(const vu *)(a + i);
 }
 void peak(void *const *B, const i64 *S, i64 lo, i64 hi) {
   v x = *(const vu *)B[0], y = *(const vu *)B[1];
@@ -53,7 +60,7 @@ void peak(void *const *B, const i64 *S, i64 lo, i64 hi) {
     a = a * x + y, b = b * x + y, c = c * x + y, d = d * x + y, e = e * x + y, f = f * x + y;
     g = g * x + y, h = h * x + y, i = i * x + y, j = j * x + y, k = k * x + y, l = l * x + y;
   }
-  *(vu *)((float *)B[2] + 16 * (lo > 0)) = a + b + c + d + e + f + g + h + i + j + k + l;
+  *(vu *)((float *)B[2] + LANES * (lo > 0)) = a + b + c + d + e + f + g + h + i + j + k + l;
 }
 typedef void (*tc_kernel)(void *const *B, const i64 *S, i64 lo, i64 hi);
 typedef struct { void (*parfor)(tc_kernel f, void *const *B, const i64 *S, i64 units, i64 grain, const char *name); } rt;
@@ -64,15 +71,29 @@ i64 reference(i64 which, void *const *B, const i64 *S, const rt *R) {
 }
 `
 
+// benchConfig has vectors of the machine's width, or of TCDBG_BENCH_LANES numbers: what a processor with narrower ones reaches
+// can be measured on another, with a C compiler (CC) that is told of it.
+func benchConfig() Config {
+	lanes, _ := strconv.Atoi(os.Getenv("TCDBG_BENCH_LANES"))
+	return Config{CacheDir: sharedCache, Lanes: lanes}
+}
+
+// refLanes is how many numbers a vector of the reference loops has.
+func refLanes() int { return cmp.Or(benchConfig().Lanes, 16) }
+
 // reference runs one of the reference loops over n units on the pool.
 func reference(b *testing.B, which, units int, in []torch.Value, out *torch.Tensor) func() {
 	b.Helper()
-	set := NewSet(Config{CacheDir: sharedCache})
+	set := NewSet(benchConfig())
 	e := set.engine()
+	flags := runtimeFlags
+	if lanes := benchConfig().Lanes; lanes != 0 {
+		flags = append([]string{fmt.Sprintf("-DLANES=%d", lanes)}, flags...)
+	}
 	var entry uintptr
 	_, err := e.cache.Load(codecache.Request{
-		Kind: "bench", Parts: []string{referenceText, e.cpu.Flags},
-		Build: func(dir, out string) error { return e.cc.build(dir, []unit{{referenceText, runtimeFlags}}, nil, out) },
+		Kind: "bench", Parts: append([]string{referenceText, e.cpu.Flags, e.cc.id}, flags...),
+		Build: func(dir, out string) error { return e.cc.build(dir, []unit{{referenceText, flags}}, nil, out) },
 		Load: func(path string) error {
 			lib, err := dlopen(path)
 			if err == nil {
@@ -113,7 +134,7 @@ func compareTo(b *testing.B, run, ref func(), work, refWork float64, unit string
 func compiled(b *testing.B, m *graph.Module, in []torch.Value) func() {
 	b.Helper()
 	needCompiler(b)
-	be, err := NewSet(Config{CacheDir: sharedCache}).Get("inductor")
+	be, err := NewSet(benchConfig()).Get("inductor")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -164,7 +185,7 @@ func benchmarkMatmul(b *testing.B, m, n, k int) {
 	run := compiled(b, g.outputs(g.Emit(ops.Linear, x, w)), g.in)
 	units := max(2000, m*n*k/50000)
 	ref := reference(b, 2, units, g.in, filled(ops.Float32, 3, 1024))
-	compareTo(b, run, ref, 2*float64(m)*float64(n)*float64(k), float64(units)*1000*12*32, "FLOP")
+	compareTo(b, run, ref, 2*float64(m)*float64(n)*float64(k), float64(units)*1000*24*float64(refLanes()), "FLOP")
 }
 
 // BenchmarkMatmul multiplies by packed weights; the reference is the peak of
