@@ -85,7 +85,7 @@ func Compile(g *graph.Graph, opt Options) (*Program, error) {
 
 // compile is Compile with its insides, which Replay wants.
 func compile(g *graph.Graph, opt Options) (*compiler, error) {
-	c := &compiler{graph: g, opt: opt, target: targets[0].make(&opt), out: &Program{}, compile: Compile}
+	c := &compiler{given: g, graph: g, opt: opt, target: targets[0].make(&opt), out: &Program{}, compile: Compile}
 	if err := pass.Run(&pass.Runner{Stage: "inductor", ID: opt.ID, Log: opt.Log}, passes, c); err != nil {
 		return nil, err
 	}
@@ -94,6 +94,7 @@ func compile(g *graph.Graph, opt Options) (*compiler, error) {
 
 // compiler holds one compilation; the fields below target are what the passes leave.
 type compiler struct {
+	given  *graph.Graph // which stays as it is
 	graph  *graph.Graph
 	opt    Options
 	target codegen.Target
@@ -112,8 +113,14 @@ type compiler struct {
 // passes is the table from a graph of core operators to a program.
 var passes = pass.NewTable("inductor",
 	pass.Pass[*compiler]{
+		Name: "widen", Doc: "compute convolutions of half precision in float32, and round what they give",
+		Run: (*compiler).widen, Print: (*compiler).text, Record: true,
+		Check: func(c *compiler) error { return c.graph.Check() },
+	},
+	pass.Pass[*compiler]{
 		Name: "fold_norm", Doc: "fold what scales channels after a convolution into its weight and bias",
-		Run: (*compiler).foldNorm, Print: (*compiler).text, Record: true,
+		Needs: []pass.Need{{Pass: "widen", Why: "weights are folded in float32"}},
+		Run:   (*compiler).foldNorm, Print: (*compiler).text, Record: true,
 		Check: func(c *compiler) error { return c.graph.Check() },
 	},
 	pass.Pass[*compiler]{
@@ -236,11 +243,8 @@ func (c *compiler) foldNorm() (int, error) {
 	if len(foldable(g, c.opt.Params)) == 0 {
 		return 0, nil
 	}
-	if g == c.graph {
-		g, _ = g.Clone(g.Name)
-	}
-	c.graph = g
-	return foldNorms(g, c.opt.Params), nil
+	c.ownGraph(g)
+	return foldNorms(c.graph, c.opt.Params), nil
 }
 
 func (c *compiler) lower() (int, error) {

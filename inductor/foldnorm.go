@@ -11,7 +11,8 @@ import (
 // This file folds what scales and shifts the channels of a convolution's result, as batch
 // norm in evaluation does, into the convolution's weight and bias, where all of it depends
 // on parameters alone: the prologue then multiplies the weight once. Scale and shift are
-// computed as the graph says; results differ from eager's by the rounding of the products.
+// computed as the graph says; results differ from eager's by the rounding of the products, and of
+// what a norm in half precision reads.
 
 // folded is a convolution with the chain of operators after it that goes into its weight.
 type folded struct {
@@ -70,7 +71,7 @@ func foldable(g *graph.Graph, params []bool) []folded {
 				break
 			}
 			f.chain, last = append(f.chain, next), next
-			if next.Op == ops.Mul || next.Op == ops.Div || scaled > 0 {
+			if next.Op == ops.Mul || next.Op == ops.Div || scaled > 0 && next.Op != ops.To {
 				scaled = len(f.chain)
 			}
 		}
@@ -91,11 +92,30 @@ func (f *folded) follow(last *graph.Node, fixed map[*graph.Node]bool) *graph.Nod
 		return nil
 	}
 	n := last.Users()[0]
+	if f.roundTrip(n) {
+		return n
+	}
 	by := f.operand(n, last)
 	if by == nil || !fixed[by] || !sameType(n, f.conv) || !f.perChannel(by.TensorMeta()) {
 		return nil
 	}
 	return n
+}
+
+// roundTrip reports whether n is half of the way from float32 to half precision and back, which is left
+// out: a norm of a network in half precision computes in float32.
+func (f *folded) roundTrip(n *graph.Node) bool {
+	if n.Op != ops.To || !sameLayout(n, f.conv) {
+		return false
+	}
+	if n.TensorMeta().DType == ops.Float32 {
+		return true
+	}
+	if !halfPrecision(n.TensorMeta().DType) || n.NumUsers() != 1 {
+		return false
+	}
+	back := n.Users()[0]
+	return back.Op == ops.To && back.IsTensor() && back.TensorMeta().DType == ops.Float32
 }
 
 // operand is what n adds to the value of the chain, or multiplies it by; nil where it does
@@ -125,11 +145,15 @@ func (f *folded) operand(n, value *graph.Node) *graph.Node {
 
 // sameType reports whether two values are tensors of one shape, layout and type.
 func sameType(a, b *graph.Node) bool {
+	return sameLayout(a, b) && a.TensorMeta().DType == b.TensorMeta().DType
+}
+
+func sameLayout(a, b *graph.Node) bool {
 	if !a.IsTensor() || !b.IsTensor() {
 		return false
 	}
 	x, y := a.TensorMeta(), b.TensorMeta()
-	return x.DType == y.DType && sym.AllSame(x.Shape, y.Shape) && sym.AllSame(x.Stride, y.Stride)
+	return sym.AllSame(x.Shape, y.Shape) && sym.AllSame(x.Stride, y.Stride)
 }
 
 // perChannel reports whether a tensor has one number for each channel of the result.
@@ -183,6 +207,10 @@ func (f *folded) affine(b *graph.Builder, channels sym.Int) (scale, shift ops.Va
 	shift = convArgs(f.conv).Bias.Value()
 	value := f.conv
 	for _, n := range f.chain {
+		if n.Op == ops.To {
+			value = n
+			continue
+		}
 		by := b.Emit(ops.View, f.operand(n, value), []sym.Int{channels})
 		switch {
 		case n.Op == ops.Add && shift == nil:

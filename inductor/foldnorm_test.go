@@ -44,8 +44,11 @@ func (b *normed) afterFolding(t *testing.T, out ...ops.Value) (int, []string) {
 		args[i] = o
 	}
 	b.G.SetOutput(args)
-	c := &compiler{graph: b.G, opt: Options{Params: b.params}}
+	c := &compiler{given: b.G, graph: b.G, opt: Options{Params: b.params}}
 	before := b.G.Code()
+	if _, err := c.widen(); err != nil {
+		t.Fatal(err)
+	}
 	n, err := c.foldNorm()
 	if err != nil {
 		t.Fatal(err)
@@ -78,6 +81,29 @@ func TestNormsAreFolded(t *testing.T) {
 				t.Errorf("%d foldings, operators %v; want one, and nothing between convolution and relu", n, left)
 			}
 		})
+	}
+}
+
+// inHalf is the same as autocast has it: image and weight in bfloat16, the norm's own in float32.
+func (b *normed) inHalf() *normed {
+	b.x = b.Emit(ops.To, b.x, ops.BFloat16).(*graph.Node)
+	b.weight = b.Emit(ops.To, b.weight, ops.BFloat16).(*graph.Node)
+	return b
+}
+
+// TestNormsInHalfPrecision: a convolution of half precision is one of float32, and a norm goes into its weight although what it
+// reads was rounded; what somebody else reads is rounded as before.
+func TestNormsInHalfPrecision(t *testing.T) {
+	b := newNormed().inHalf()
+	n, left := b.afterFolding(t, b.Emit(ops.Relu, b.norm(b.conv(nil))))
+	at := slices.Index(left, "convolution")
+	if n != 1 || at < 0 || strings.Join(left[at:], " ") != "convolution to relu" {
+		t.Errorf("%d foldings, operators %v; want one, and nothing but a rounding between convolution and relu", n, left)
+	}
+	b = newNormed().inHalf()
+	y := b.conv(nil)
+	if n, left := b.afterFolding(t, b.norm(y), y); n != 0 {
+		t.Errorf("%d foldings although the convolution is a result; left is %v", n, left)
 	}
 }
 

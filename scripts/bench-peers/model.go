@@ -115,6 +115,8 @@ func workload(name string) func() {
 		return autocast(newMLP(), torch.Randn(64, 784))
 	case "bert_bf16":
 		return autocast(models.NewBertModel(models.DefaultBertConfig()), tokens())
+	case "resnet_bf16":
+		return autocast(models.ResNet50(), torch.Randn(2, 3, 224, 224))
 	case "gpt2_token":
 		return inference(newGPT2(), torch.Randint(0, 30000, []int{1, 1}))
 	case "gpt2_token_bf16":

@@ -140,6 +140,7 @@ WORKLOADS = [
     Workload("vit", "ViT-B/16, 2x3x224x224", vision("vit_b_16", 2, 3, 224, 224), ("torchvision",)),
     Workload("mlp_bf16", "MLP, 64x784, autocast to bfloat16", perceptron, half="autocast"),
     Workload("bert_bf16", "BERT-base, 1x128, autocast to bfloat16", bert, ("transformers",), half="autocast"),
+    Workload("resnet_bf16", "ResNet-50, 2x3x224x224, autocast to bfloat16", vision("resnet50", 2, 3, 224, 224), ("torchvision",), half="autocast"),
     Workload("gpt2_token", "GPT-2, one token", gpt2_token, ("transformers",)),
     Workload("gpt2_token_bf16", "GPT-2, one token, bfloat16 weights", gpt2_token, ("transformers",), half="weights"),
     Workload("linear_row_bf16", "linear 1x4096x4096, bfloat16 weights", operator("row"), half="weights"),

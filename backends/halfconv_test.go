@@ -1,0 +1,77 @@
+package backends
+
+import (
+	"testing"
+
+	"tcdbg/internal/test"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
+	"tcdbg/torch"
+	"tcdbg/tracer"
+)
+
+// This file tests convolutions of half precision, which are computed in float32 and rounded once.
+
+// TestHalfConvolutions compares convolutions and their gradients with those of float64, rounded once; none is an eager call.
+func TestHalfConvolutions(t *testing.T) {
+	cases := append(test.Some(t, 4, convCases), test.Some(t, 3, gradCases)...)
+	for _, c := range cases {
+		t.Run(c.String(), func(t *testing.T) {
+			for _, d := range []ops.DType{ops.BFloat16, ops.Float16} {
+				c.inHalf(t, d)
+			}
+		})
+	}
+}
+
+func (c convCase) inHalf(t *testing.T, d ops.DType) {
+	t.Helper()
+	half := func(seed int, shape ...int) *torch.Tensor { return filled(ops.Float32, seed, shape...).To(d) }
+	x, w, bias := half(1, c.n, c.in, c.h, c.w), half(2, c.out, c.in/c.groups, c.kh, c.kw), half(3, c.out)
+	how := []ops.Arg{c.stride, c.pad, c.dil, false, ints(0, 0), sym.C(c.groups)}
+	exact := func(op ops.ID, in ...*torch.Tensor) []*torch.Tensor {
+		var args []ops.Arg
+		for _, v := range in {
+			args = append(args, v.To(torch.Float64))
+		}
+		if op == ops.Convolution && len(in) == 2 {
+			args = append(args, nil)
+		}
+		args = append(args, how...)
+		if op == ops.ConvolutionBackward {
+			args = append(args, []bool{true, true})
+		}
+		var out []*torch.Tensor
+		for _, v := range torch.CallUntaped(op, args) {
+			out = append(out, v.(*torch.Tensor))
+		}
+		return out
+	}
+	plain := exact(ops.Convolution, x, w)[0]
+	dy := half(4, plain.Shape()...)
+	want := append([]*torch.Tensor{plain, exact(ops.Convolution, x, w, bias)[0].Relu()}, exact(ops.ConvolutionBackward, dy, x, w)...)
+	sums := []int{c.in * c.kh * c.kw, c.in * c.kh * c.kw, c.out * c.kh * c.kw, c.n * dy.Shape()[2] * dy.Shape()[3]}
+
+	g := newTestGraph("halfconv")
+	px, pw, pdy := g.input(x), g.param(w), g.input(dy)
+	call := func(bias ops.Arg) ops.Value {
+		return g.Emit(ops.Convolution, append([]ops.Arg{px, pw, bias}, how...)...)
+	}
+	outs := []ops.Value{call(nil), g.Emit(ops.Relu, call(g.param(bias)))}
+	outs = append(outs, g.EmitN(ops.ConvolutionBackward, append(append([]ops.Arg{pdy, px, pw}, how...), []bool{true, true})...)...)
+	m := g.outputs(outs...)
+	if _, externs := calls(programOf(t, m)); externs > 1 || externs == 1 && c.groups == 1 && !c.crops() && !c.steps() {
+		t.Errorf("%s: %d eager calls", d.Short(), externs)
+	}
+	eachExecutor(t, func(t *testing.T, b tracer.Backend) {
+		run, err := b.Compile(&tracer.Request{Module: m, Example: g.in})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, got := range run(g.in) {
+			if err := roundedOnce(got.(*torch.Tensor), want[i], sums[i]); err != nil {
+				t.Errorf("%s, result %d: %v", d.Short(), i, err)
+			}
+		}
+	})
+}
