@@ -6,6 +6,8 @@
 package logs
 
 import (
+	"crypto/md5"
+	"encoding/hex"
 	"encoding/json"
 	"path/filepath"
 	"runtime"
@@ -40,6 +42,13 @@ type Out struct {
 	Meta    any
 	Payload []byte
 	Place   string // of the code that writes it, by Here: "tracer/frame.go:120"
+	Sum     string // PayloadSum of the payload, where that is known already
+}
+
+// PayloadSum is what the header of a record says of its payload, by which PyTorch's tools find it: MD5, in hexadecimal.
+func PayloadSum(payload []byte) string {
+	sum := md5.Sum(payload)
+	return hex.EncodeToString(sum[:])
 }
 
 // Sink accepts records; a nil *Writer is a Sink that drops them.
