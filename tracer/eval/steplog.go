@@ -1,7 +1,7 @@
 package eval
 
 import (
-	"fmt"
+	"reflect"
 	"strings"
 
 	"tcdbg/logs"
@@ -56,8 +56,7 @@ func opcode(in ssa.Instruction) string {
 	case *ssa.UnOp:
 		return "UnOp " + in.Op.String()
 	}
-	name := fmt.Sprintf("%T", in)
-	return name[strings.LastIndexByte(name, '.')+1:]
+	return reflect.TypeOf(in).Elem().Name()
 }
 
 // variable says what the trace knows of an operand, in the words of Dynamo's
