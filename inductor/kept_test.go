@@ -29,7 +29,11 @@ func keptProgram() *Program {
 					Op: ops.Sort, Name: "extern_sort_1", Reason: "no loops", Outs: []int{1, 2},
 					Args: []ops.Arg{
 						plan.BufferView{Buffer: 1, Shape: c([]int{4}), Stride: c([]int{2}), Offset: sym.Const(1)},
-						[]ops.Arg{plan.BufferView{}, nil}, sym.C(-1), c([]int{1, 2}), -0.5, []float64{1, 2}, true, []bool{true, false},
+						[]ops.Arg{plan.BufferView{}, nil},
+						sym.C(-1), c([]int{1, 2}), -0.5,
+						[]float64{1, 2},
+						true,
+						[]bool{true, false},
 						"sum", ops.BFloat16, ops.CPU, nil,
 					},
 				}},

@@ -64,7 +64,12 @@ func opcode(in ssa.Instruction) string {
 func (tr *Trace) variable(v ssa.Value) string {
 	switch v := v.(type) {
 	case *ssa.Const:
-		return "ConstantVariable(" + strings.TrimSuffix(v.Name(), ":"+v.Type().String()) + ")"
+		text, known := tr.constants[v] // one of torch's own is met in each call
+		if !known {
+			text = "ConstantVariable(" + strings.TrimSuffix(v.Name(), ":"+v.Type().String()) + ")"
+			tr.constants[v] = text
+		}
+		return text
 	case *ssa.Global:
 		return "LazyVariableTracker(G['" + v.Name() + "'])"
 	case *ssa.Function:
