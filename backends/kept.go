@@ -62,7 +62,11 @@ func (e *engine) keeping(g *graph.Graph, r *tracer.Request, opt inductor.Options
 // find is the program, loaded, with its records written; nil where it was not kept. Its code is looked for first, so that
 // nothing is written of a program that has to be compiled.
 func (k *keeping) find() *executable {
-	content := k.engine.cache.Plan(k.parts)
+	content := k.engine.cache.Plan(k.parts, func(n int) []byte {
+		b := make([]byte, n)
+		hugePages(b)
+		return b
+	})
 	if content == nil {
 		return nil
 	}

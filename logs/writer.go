@@ -109,7 +109,7 @@ func (w *Writer) write(o Out, meta []byte) {
 	}
 	b := w.buf[:0]
 	if need := headRoom + len(meta) + len(o.Payload) + bytes.Count(o.Payload, newline); cap(b) < need {
-		b = make([]byte, 0, need)
+		b = make([]byte, 0, max(need, min(2*cap(b), keptRoom))) // the next may be somewhat longer
 	}
 	b = w.prefix(b, o.Place)
 	b = append(b, '{')

@@ -19,13 +19,14 @@ const (
 	codeSuffix = ".so"
 )
 
-// Plan is what was kept for these parts; nil where there is nothing, or nothing that can be trusted.
-func (c *Cache) Plan(parts []string) []byte {
+// Plan is what was kept for these parts, in memory that room makes for so many bytes; nil where there is nothing, or nothing
+// that can be trusted.
+func (c *Cache) Plan(parts []string, room func(n int) []byte) []byte {
 	sum := made(parts)
 	name := entryName(Plan, sum)
 	content, err := c.verified(name, sum)
 	if err == nil {
-		content, err = unsqueezed(content)
+		content, err = unsqueezed(content, room)
 	}
 	switch {
 	case err == nil:

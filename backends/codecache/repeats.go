@@ -100,8 +100,8 @@ func (f *finder) slot(h uint64) uint64 { return (h ^ h>>29) * rollBase >> f.shif
 
 var errSqueezed = errors.New("it does not say what was written")
 
-// unsqueezed is what squeezed was given.
-func unsqueezed(in []byte) ([]byte, error) {
+// unsqueezed is what squeezed was given, in memory that room makes for so many bytes.
+func unsqueezed(in []byte, room func(n int) []byte) ([]byte, error) {
 	bad := false
 	number := func() int {
 		v, n := binary.Uvarint(in)
@@ -116,7 +116,7 @@ func unsqueezed(in []byte) ([]byte, error) {
 	if bad || size > maxText {
 		return nil, errSqueezed
 	}
-	out := make([]byte, 0, min(size, 256*len(in)+1<<16)) // a file that lies is not believed at once
+	out := room(min(size, 256*len(in)+1<<16))[:0] // a file that lies is not believed at once
 	for len(out) < size {
 		n := number()
 		if bad || n > len(in) || n > size-len(out) {

@@ -7,6 +7,8 @@ import (
 	"testing"
 )
 
+func plainRoom(n int) []byte { return make([]byte, n) }
+
 // squeezedTexts are texts with repeats of all lengths and distances.
 func squeezedTexts() []string {
 	r := rand.New(rand.NewPCG(1, 2))
@@ -34,7 +36,7 @@ func squeezedTexts() []string {
 func TestSqueezed(t *testing.T) {
 	for i, text := range squeezedTexts() {
 		b := squeezed([]byte(text))
-		got, err := unsqueezed(b)
+		got, err := unsqueezed(b, plainRoom)
 		if err != nil || string(got) != text {
 			t.Errorf("text %d of %d bytes: %d are read (%v)", i, len(text), len(got), err)
 		}
@@ -52,23 +54,23 @@ func TestSqueezedIsRefused(t *testing.T) {
 	text := squeezedTexts()[10]
 	whole := squeezed([]byte(text))
 	for n := range whole {
-		if _, err := unsqueezed(whole[:n]); err == nil {
+		if _, err := unsqueezed(whole[:n], plainRoom); err == nil {
 			t.Errorf("%d of %d bytes are read", n, len(whole))
 		}
 		for _, v := range []byte{0, 1, 0x80, 0xff} {
 			b := bytes.Clone(whole)
 			b[n] = v
-			if got, err := unsqueezed(b); err == nil && len(got) > 4*len(text) && n > 0 {
+			if got, err := unsqueezed(b, plainRoom); err == nil && len(got) > 4*len(text) && n > 0 {
 				t.Errorf("%d bytes instead of %d", len(got), len(text))
 			}
 		}
 	}
 	for _, b := range [][]byte{{}, {5}, {5, 0, 5, 1}, {5, 1, 'a', 4, 0}, {5, 1, 'a', 4, 2}, {5, 1, 'a', 9, 1}, {1, 1, 'a', 'b'}, {0xff, 0xff, 0xff, 0xff, 0x7f}} {
-		if got, err := unsqueezed(b); err == nil {
+		if got, err := unsqueezed(b, plainRoom); err == nil {
 			t.Errorf("%v is %q", b, got)
 		}
 	}
-	if got, err := unsqueezed([]byte{5, 1, 'a', 4, 1}); err != nil || string(got) != "aaaaa" {
+	if got, err := unsqueezed([]byte{5, 1, 'a', 4, 1}, plainRoom); err != nil || string(got) != "aaaaa" {
 		t.Errorf("%q, %v", got, err)
 	}
 }
