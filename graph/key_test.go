@@ -13,7 +13,9 @@ import (
 func keyed(t *testing.T, change func(g *Graph, x, y *Node)) (key string, ok bool) {
 	t.Helper()
 	g := New("g", nil)
-	x := g.Input("x", "L_x_", "L.y", &ops.TensorMeta{DType: ops.Float32, Device: ops.CPU, Shape: sym.Consts([]int{4, 8}), Stride: sym.Consts([]int{8, 1})})
+	x := g.Input("x", "L_x_", "L.y", &ops.TensorMeta{
+		DType: ops.Float32, Device: ops.CPU, Shape: sym.Consts([]int{4, 8}), Stride: sym.Consts([]int{8, 1}),
+	})
 	y := g.Append(&Node{
 		Name: "y", Kind: CallFunction, Target: "sum", Op: ops.Sum, Args: []ops.Arg{x, []sym.Int{sym.C(1)}, false, nil},
 	})

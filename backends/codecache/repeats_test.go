@@ -20,7 +20,9 @@ func squeezedTexts() []string {
 		return string(b)
 	}
 	line := noise(200)
-	out := []string{"", "a", noise(blockSize - 1), noise(5000), strings.Repeat("a", 5000), strings.Repeat(line, 50), line + noise(100) + line}
+	out := []string{
+		"", "a", noise(blockSize - 1), noise(5000), strings.Repeat("a", 5000), strings.Repeat(line, 50), line + noise(100) + line,
+	}
 	for range 50 {
 		text := noise(1 + r.IntN(300))
 		for range 20 {
@@ -65,7 +67,9 @@ func TestSqueezedIsRefused(t *testing.T) {
 			}
 		}
 	}
-	for _, b := range [][]byte{{}, {5}, {5, 0, 5, 1}, {5, 1, 'a', 4, 0}, {5, 1, 'a', 4, 2}, {5, 1, 'a', 9, 1}, {1, 1, 'a', 'b'}, {0xff, 0xff, 0xff, 0xff, 0x7f}} {
+	for _, b := range [][]byte{
+		{}, {5}, {5, 0, 5, 1}, {5, 1, 'a', 4, 0}, {5, 1, 'a', 4, 2}, {5, 1, 'a', 9, 1}, {1, 1, 'a', 'b'}, {0xff, 0xff, 0xff, 0xff, 0x7f},
+	} {
 		if got, err := unsqueezed(b, plainRoom); err == nil {
 			t.Errorf("%v is %q", b, got)
 		}
