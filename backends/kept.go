@@ -224,7 +224,7 @@ var buildID = sync.OnceValue(func() string {
 	if err != nil {
 		return ""
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	s := f.Section(".note.go.buildid")
 	if s == nil || s.Size > 4096 {
 		return ""
