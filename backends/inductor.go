@@ -152,6 +152,9 @@ func onMeta(g *graph.Graph) bool {
 	})
 }
 
+// codeKind is what the cache calls the code of graphs.
+const codeKind = "graph"
+
 // compile makes one pure graph a program and loads it, where there is a compiler.
 // opt tells what is known of its inputs and outputs.
 func (e *engine) compile(g *graph.Graph, r *tracer.Request, opt inductor.Options) (*executable, error) {
@@ -159,7 +162,7 @@ func (e *engine) compile(g *graph.Graph, r *tracer.Request, opt inductor.Options
 	if opt.Tuned, record = e.autotuned(g, r, opt); record != nil && r.Log != nil {
 		defer func() { r.Log.Emit(logs.Artifact(r.ID, *record)) }()
 	}
-	x, err := e.compiled(g, r, opt)
+	x, kept, err := e.foundOrCompiled(g, r, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -177,17 +180,63 @@ func (e *engine) compile(g *graph.Graph, r *tracer.Request, opt inductor.Options
 		return x, nil
 	}
 	defer phase(r, phaseCC)()
+	if x.entry != 0 { // it was found
+		e.loaded(r, true, x.code)
+		return x, nil
+	}
 	for _, y := range x.all() {
-		if err := e.load(y, r); err != nil {
+		sum, err := e.load(y, r)
+		if err != nil {
 			e.failed(y, r, err)
+		} else if kept != nil && y == x {
+			kept.keep(x.prog, sum)
 		}
 	}
 	return x, nil
 }
 
+// foundOrCompiled is a pure graph's program: what an earlier compile came to, which is loaded then, or a new one, of which
+// kept is what can be kept once it is loaded; nil for nothing.
+func (e *engine) foundOrCompiled(g *graph.Graph, r *tracer.Request, opt inductor.Options) (x *executable, kept *keeping, err error) {
+	defer phase(r, phaseInductor)()
+	opt = e.asked(r, opt)
+	if kept = e.keeping(g, r, opt); kept != nil {
+		if x = kept.find(); x != nil {
+			x.ofRequest(g, r, opt)
+			return x, nil, nil
+		}
+		if kept.said != nil {
+			opt.Log = kept.said
+		}
+	}
+	x, err = e.newProgram(g, r, opt)
+	return x, kept, err
+}
+
 // compiled makes a pure graph a program that is not loaded.
 func (e *engine) compiled(g *graph.Graph, r *tracer.Request, opt inductor.Options) (*executable, error) {
-	end := phase(r, phaseInductor)
+	return e.newProgram(g, r, e.asked(r, opt))
+}
+
+func (e *engine) newProgram(g *graph.Graph, r *tracer.Request, opt inductor.Options) (*executable, error) {
+	e.set.lowered.Add(1)
+	prog, err := inductor.Compile(g, opt)
+	if err != nil {
+		return nil, err
+	}
+	x := newExecutable(prog)
+	x.ofRequest(g, r, opt)
+	return x, nil
+}
+
+// ofRequest says whose graph the program is.
+func (x *executable) ofRequest(g *graph.Graph, r *tracer.Request, opt inductor.Options) {
+	x.watch, x.id = r.Watch, r.ID
+	x.eager, x.tuned = g.Run, opt.Tuned
+}
+
+// asked is opt with what the request and the machine say.
+func (e *engine) asked(r *tracer.Request, opt inductor.Options) inductor.Options {
 	opt.Faults = e.set.cfg.Faults
 	o := &r.Options
 	opt.NoEpilogueFusion, opt.NoLayout, opt.MaxFusion = o.NoEpilogueFusion, o.NoLayoutOptimization, o.MaxFusionSize
@@ -197,15 +246,7 @@ func (e *engine) compiled(g *graph.Graph, r *tracer.Request, opt inductor.Option
 	}
 	opt.Machine = cmp.Or(opt.Machine, e.machine())
 	opt.Cores, opt.ID, opt.Log = cmp.Or(o.CompileThreads, runtime.GOMAXPROCS(0)), r.ID, r.Log
-	prog, err := inductor.Compile(g, opt)
-	end()
-	if err != nil {
-		return nil, err
-	}
-	x := newExecutable(prog)
-	x.watch, x.id = r.Watch, r.ID
-	x.eager, x.tuned = g.Run, opt.Tuned
-	return x, nil
+	return opt
 }
 
 // machine is what kernels are written for.
@@ -248,8 +289,8 @@ func paramInputs(g *graph.Graph, written, changing map[string]bool) []bool {
 	return out
 }
 
-// load compiles the program's C, or finds it in the cache, and loads it.
-func (e *engine) load(x *executable, r *tracer.Request) error {
+// load compiles the program's C, or finds it in the cache, and loads it. sum is that of what it was made of.
+func (e *engine) load(x *executable, r *tracer.Request) (sum [32]byte, err error) {
 	p := x.prog
 	var libs []string
 	if p.Libm {
@@ -261,40 +302,48 @@ func (e *engine) load(x *executable, r *tracer.Request) error {
 		parts = append(parts, u.text, strings.Join(u.flags, " "))
 	}
 	want := codecache.Request{
-		Kind: "graph", Parts: parts,
+		Kind: codeKind, Parts: parts,
 		Build: func(dir, out string) error { return e.cc.build(dir, units, libs, out) },
-		Load: func(path string) error {
-			lib, err := dlopen(path)
-			if err != nil {
-				return err
-			}
-			if x.entry, err = dlsym(lib, p.Entry); err != nil {
-				dlclose(lib)
-				return err
-			}
-			runtime.AddCleanup(x, dlclose, lib)
-			return nil
-		},
+		Load:  x.open,
 	}
-	k := want.Name()
 	load := e.cache.Load
 	if !r.Options.CachesCode() {
 		load = e.cache.Once
 	}
 	hit, err := load(want)
 	if err != nil {
-		return fmt.Errorf("inductor: compiling %s: %w", p.Name, err)
+		return sum, fmt.Errorf("inductor: compiling %s: %w", p.Name, err)
 	}
-	if r.Log != nil {
-		name := "fx_graph_cache_miss"
-		if hit {
-			name = "fx_graph_cache_hit"
-		}
-		r.Log.Emit(logs.Text(r.ID, name, fmt.Sprintf(`{"key": %q, "path": %q}`, k, filepath.Join(e.cache.Dir(), k))))
-	}
+	e.loaded(r, hit, want.Name())
 	x.rt = e.rt
 	x.graph = cstring(p.Name)
+	return want.Made(), nil
+}
+
+// open loads the program's code.
+func (x *executable) open(path string) error {
+	lib, err := dlopen(path)
+	if err != nil {
+		return err
+	}
+	if x.entry, err = dlsym(lib, x.prog.Entry); err != nil {
+		dlclose(lib)
+		return err
+	}
+	runtime.AddCleanup(x, dlclose, lib)
 	return nil
+}
+
+// loaded writes where code came from.
+func (e *engine) loaded(r *tracer.Request, hit bool, key string) {
+	if r.Log == nil {
+		return
+	}
+	name := "fx_graph_cache_miss"
+	if hit {
+		name = "fx_graph_cache_hit"
+	}
+	r.Log.Emit(logs.Text(r.ID, name, fmt.Sprintf(`{"key": %q, "path": %q}`, key, filepath.Join(e.cache.Dir(), key))))
 }
 
 // firstLines is the beginning of a text.

@@ -39,6 +39,9 @@ type executable struct {
 	chosen []runChoice              // [] /* slot of the profile */ how kernels run, where that was timed; nil where not
 	frozen bool                     // parameters are taken not to change
 	tuned  tune.Choices             // that it was built with
+	code   string                   // entry of the cache that was found before anything was compiled
+	// planned is the program with its kernels, which one that was found is without; nil: prog is.
+	planned func() *inductor.Program
 }
 
 // runChoice is the runtime library's tc_choice.

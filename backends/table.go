@@ -38,7 +38,8 @@ type Set struct {
 	started atomic.Bool // the engine has
 	eng     *engine     // of the inductor backend
 	warn    sync.Map
-	widths  sync.Map // lanes -> *engine, where they are not the machine's
+	widths  sync.Map     // lanes -> *engine, where they are not the machine's
+	lowered atomic.Int64 // graphs that were compiled to C; those that were found are not
 
 	profiled profiled
 }

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"unsafe"
 
+	"tcdbg/inductor"
 	"tcdbg/inductor/ir"
 	"tcdbg/inductor/plan"
 	"tcdbg/inductor/sched"
@@ -18,8 +19,9 @@ import (
 
 // watched runs the steps of a program.
 func (f *frame) watched(in []torch.Value) {
-	for i := range f.x.prog.Steps {
-		st := &f.x.prog.Steps[i]
+	steps := f.x.whole().Steps
+	for i := range steps {
+		st := &steps[i]
 		if st.Extern != nil {
 			f.beside(st, 0, func() { f.extern(st.Extern) })
 			continue
@@ -29,6 +31,14 @@ func (f *frame) watched(in []torch.Value) {
 		}
 		f.verify(in)
 	}
+}
+
+// whole is the program with all that is known of its kernels.
+func (x *executable) whole() *inductor.Program {
+	if x.planned != nil {
+		return x.planned()
+	}
+	return x.prog
 }
 
 // one calls into C for one kernel.
@@ -57,8 +67,9 @@ func (f *frame) beside(st *plan.Step, k int, run func()) {
 	} else if st.Extern != nil {
 		f.externBuffers(kr, st.Extern)
 	}
-	for i := range f.x.prog.Provenance.Kernels {
-		p := &f.x.prog.Provenance.Kernels[i]
+	of := f.x.whole().Provenance.Kernels
+	for i := range of {
+		p := &of[i]
 		if p.Name != kr.Name {
 			continue
 		}

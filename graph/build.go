@@ -80,11 +80,15 @@ func (b *Builder) Item(n *Node, i int) *Node {
 // Input adds a placeholder, after those that are there and before all calls.
 func (g *Graph) Input(name, target, source string, meta any) *Node {
 	n := &Node{Name: name, Kind: Placeholder, Target: target, Source: source, Meta: meta}
-	return g.Insert(n, g.firstCall()) // at the end where there is none
+	g.input = g.Insert(n, g.firstCall()) // at the end where there is none
+	return n
 }
 
 func (g *Graph) firstCall() *Node {
 	n := g.first
+	if in := g.input; in != nil && in.graph == g { // a network has hundreds of inputs
+		n = in.next
+	}
 	for n != nil && n.Kind == Placeholder {
 		n = n.next
 	}

@@ -170,6 +170,7 @@ type Graph struct {
 	Aten        bool // operators are printed as torch.ops.aten calls (after aot)
 	Untaped     bool // no gradient leaves it: what its inputs get is computed in it
 	first, last *Node
+	input       *Node // the placeholder that was added last, after which the next one comes
 	count       int
 	names       map[string]int // suffix last used for a base name
 	taken       map[string]bool

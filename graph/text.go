@@ -4,6 +4,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"tcdbg/ops"
 )
@@ -180,12 +181,12 @@ func (g *Graph) Table() string {
 	width := make([]int, 5)
 	for _, r := range rows {
 		for i, c := range r {
-			width[i] = max(width[i], len([]rune(c)))
+			width[i] = max(width[i], utf8.RuneCountInString(c))
 		}
 	}
 	var sb strings.Builder
 	for i, r := range rows {
-		sb.WriteString(tableLine(r, width))
+		tableLine(&sb, r, width)
 		if i == 0 {
 			for j := range width {
 				if j > 0 {
@@ -199,19 +200,17 @@ func (g *Graph) Table() string {
 	return sb.String()
 }
 
-func tableLine(cells []string, width []int) string {
-	var sb strings.Builder
+func tableLine(sb *strings.Builder, cells []string, width []int) {
 	for i, c := range cells {
 		if i > 0 {
 			sb.WriteString("  ")
 		}
 		sb.WriteString(c)
 		if i < len(cells)-1 {
-			sb.WriteString(strings.Repeat(" ", width[i]-len([]rune(c))))
+			sb.WriteString(strings.Repeat(" ", width[i]-utf8.RuneCountInString(c)))
 		}
 	}
 	sb.WriteByte('\n')
-	return sb.String()
 }
 
 func (g *Graph) row(n *Node) []string {

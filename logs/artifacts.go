@@ -1,5 +1,10 @@
 package logs
 
+import (
+	"slices"
+	"strconv"
+)
+
 // This file is the table of artifacts that PyTorch does not have. Writer and
 // reader share these structs; a reader that meets an unknown version shows the
 // record raw.
@@ -148,6 +153,17 @@ type PassStep struct {
 }
 
 func (PassStep) ArtifactName() (string, int) { return "tcdbg_pass_step", 1 }
+
+// appendJSON is what encoding/json makes of the step, in less time and memory: such records are the longest of a trace.
+func (p PassStep) appendJSON(b []byte) []byte {
+	b = slices.Grow(b, len(p.Before)+len(p.After)+(len(p.Before)+len(p.After))/8+200)
+	b = appendJSONString(append(b, `{"stage":`...), p.Stage)
+	b = appendJSONString(append(b, `,"pass":`...), p.Pass)
+	b = strconv.AppendInt(append(b, `,"index":`...), int64(p.Index), 10)
+	b = appendJSONString(append(b, `,"before":`...), p.Before)
+	b = appendJSONString(append(b, `,"after":`...), p.After)
+	return append(strconv.AppendInt(append(b, `,"us":`...), p.Micros, 10), '}')
+}
 
 // SavedValues is what the forward graph of a compile keeps for its backward graph, inputs and
 // outputs of the captured graph apart, which are there in any case.

@@ -6,12 +6,16 @@
 package logs
 
 import (
+	"crypto/md5"
+	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 // CompileID names one compilation of one frame: [frame/compile_attempt].
@@ -40,6 +44,13 @@ type Out struct {
 	Meta    any
 	Payload []byte
 	Place   string // of the code that writes it, by Here: "tracer/frame.go:120"
+	Sum     string // PayloadSum of the payload, where that is known already
+}
+
+// PayloadSum is what the header of a record says of its payload, by which PyTorch's tools find it: MD5, in hexadecimal.
+func PayloadSum(payload []byte) string {
+	sum := md5.Sum(payload)
+	return hex.EncodeToString(sum[:])
 }
 
 // Sink accepts records; a nil *Writer is a Sink that drops them.
@@ -53,6 +64,16 @@ type Sink interface {
 // with "v" set to its version.
 func Artifact(id CompileID, a Versioned) Out {
 	name, v := a.ArtifactName()
+	return Out{
+		Kind: "artifact", ID: id, Payload: artifactJSON(name, v, a),
+		Meta: map[string]string{"name": name, "encoding": "json"}, Place: place(2),
+	}
+}
+
+func artifactJSON(name string, v int, a Versioned) []byte {
+	if own, ok := a.(interface{ appendJSON(b []byte) []byte }); ok {
+		return append(own.appendJSON(fmt.Appendf(nil, `{"v":%d,"data":`, v)), '}')
+	}
 	body, err := json.Marshal(struct {
 		V    int       `json:"v"`
 		Data Versioned `json:"data"`
@@ -60,11 +81,48 @@ func Artifact(id CompileID, a Versioned) Out {
 	if err != nil {
 		panic("logs: " + name + ": " + err.Error())
 	}
-	return Out{
-		Kind: "artifact", ID: id, Payload: body,
-		Meta: map[string]string{"name": name, "encoding": "json"}, Place: place(2),
-	}
+	return body
 }
+
+// appendJSONString writes s as encoding/json does.
+func appendJSONString(b []byte, s string) []byte {
+	b = append(b, '"')
+	from := 0
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if !jsonEscaped[c] {
+			continue
+		}
+		if c >= utf8.RuneSelf { // rare, and of many forms
+			rest, _ := json.Marshal(s[i:])
+			return append(append(b, s[from:i]...), rest[1:]...)
+		}
+		b = append(b, s[from:i]...)
+		from = i + 1
+		switch c {
+		case '\n':
+			b = append(b, `\n`...)
+		case '"', '\\':
+			b = append(b, '\\', c)
+		case '<', '>', '&':
+			b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+		default:
+			one, _ := json.Marshal(s[i : i+1])
+			b = append(b, one[1:len(one)-1]...)
+		}
+	}
+	return append(append(b, s[from:]...), '"')
+}
+
+const hexDigits = "0123456789abcdef"
+
+// jsonEscaped are the bytes that are not in a string of JSON as they are.
+var jsonEscaped = func() (t [256]bool) {
+	for c := range t {
+		t[c] = c < ' ' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' || c >= utf8.RuneSelf
+	}
+	return t
+}()
 
 // Text builds a record of one of PyTorch's own text artifacts
 // (dynamo_graph_break_reason, recompile_reasons, ...).

@@ -2,8 +2,6 @@ package logs
 
 import (
 	"bytes"
-	"crypto/md5"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -111,7 +109,7 @@ func (w *Writer) write(o Out, meta []byte) {
 	}
 	b := w.buf[:0]
 	if need := headRoom + len(meta) + len(o.Payload) + bytes.Count(o.Payload, newline); cap(b) < need {
-		b = make([]byte, 0, need)
+		b = make([]byte, 0, max(need, min(2*cap(b), keptRoom))) // the next may be somewhat longer
 	}
 	b = w.prefix(b, o.Place)
 	b = append(b, '{')
@@ -127,10 +125,8 @@ func (w *Writer) write(o Out, meta []byte) {
 		b = strconv.AppendInt(append(b, `, "attempt": `...), int64(o.ID.Attempt), 10)
 	}
 	if o.Payload != nil {
-		sum := md5.Sum(o.Payload)
 		b = append(b, `, "has_payload": "`...)
-		b = hex.AppendEncode(b, sum[:])
-		b = append(b, '"')
+		b = append(append(b, sumOf(&o)...), '"')
 	}
 	b = append(b, "}\n"...)
 	if o.Payload != nil {
@@ -150,6 +146,13 @@ func (w *Writer) write(o Out, meta []byte) {
 		w.buf = b
 	}
 	_, w.err = w.w.Write(b)
+}
+
+func sumOf(o *Out) string {
+	if o.Sum != "" {
+		return o.Sum
+	}
+	return PayloadSum(o.Payload)
 }
 
 const (

@@ -4,7 +4,7 @@
 // was made of, and both are compared before an entry is loaded.
 //
 // It imports the standard library alone. Open this file first, then folder.go (what is
-// trusted of a folder), entry.go (the format), lock.go (several processes), trim.go
+// trusted of a folder), entry.go (the format), plans.go (what goes with code), lock.go (several processes), trim.go
 // (the size), seed.go (a cache that begins with another's runtime library) and portable.go
 // (all of it as one file, for another machine).
 package codecache
@@ -77,6 +77,9 @@ type Request struct {
 	sum [32]byte // of the parts, once it was asked for
 }
 
+// Made is the hash of the parts, by which Found has the code loaded that Load has kept.
+func (r *Request) Made() [32]byte { return r.made() }
+
 // made is the hash of the parts.
 func (r *Request) made() [32]byte {
 	if r.sum == [32]byte{} {
@@ -99,9 +102,7 @@ func (c *Cache) Load(r Request) (hit bool, err error) {
 	name := entryName(r.Kind, sum)
 	defer func() {
 		if err == nil {
-			c.mu.Lock()
-			c.loaded[name] = true
-			c.mu.Unlock()
+			c.took(name)
 		}
 	}()
 	if hit, err := c.loadEntry(name, sum, r.Load); hit || err != nil {
@@ -120,6 +121,26 @@ func (c *Cache) Load(r Request) (hit bool, err error) {
 		return false, err
 	}
 	return false, nil
+}
+
+// Found loads the code of a kind that is made of parts with this hash, where it is there and whole.
+func (c *Cache) Found(kind string, sum [32]byte, load func(path string) error) bool {
+	name := entryName(kind, sum)
+	hit, err := c.loadEntry(name, sum, load)
+	if hit && err == nil {
+		c.took(name)
+	}
+	return hit && err == nil
+}
+
+// Name is the file of the code of a kind that is made of parts with this hash.
+func Name(kind string, sum [32]byte) string { return entryName(kind, sum) }
+
+// took remembers that an entry was loaded or made.
+func (c *Cache) took(name string) {
+	c.mu.Lock()
+	c.loaded[name] = true
+	c.mu.Unlock()
 }
 
 // buildDir makes a folder of its own in which the file called name is built.

@@ -33,9 +33,16 @@ func made(parts []string) [32]byte {
 	return [32]byte(h.Sum(nil))
 }
 
-// entryName is the file of the code that is made of parts with this hash.
+// entryName is the file of what is made of parts with this hash: code, or a plan.
 func entryName(kind string, sum [32]byte) string {
-	return kind + "-" + hex.EncodeToString(sum[:16]) + ".so"
+	return kind + "-" + hex.EncodeToString(sum[:16]) + suffixOf(kind)
+}
+
+func suffixOf(kind string) string {
+	if kind == Plan {
+		return planSuffix
+	}
+	return codeSuffix
 }
 
 // Name is the file name of a request's entry.
@@ -53,10 +60,15 @@ func (c *Cache) seal(path string, sum [32]byte) (size int64, err error) {
 	if err := wholeELF(content); err != nil {
 		return 0, err
 	}
+	content = sealed(content, sum)
+	return int64(len(content)), errors.Join(c.root.WriteFile(path, content, 0o600), c.root.Chmod(path, 0o600))
+}
+
+// sealed is content with the trailer of what is made of parts with this hash.
+func sealed(content []byte, sum [32]byte) []byte {
 	content = append(append(content, magic...), sum[:]...)
 	all := sha256.Sum256(content)
-	content = append(content, all[:]...)
-	return int64(len(content)), errors.Join(c.root.WriteFile(path, content, 0o600), c.root.Chmod(path, 0o600))
+	return append(content, all[:]...)
 }
 
 // wholeELF says what a shared object lacks whose linker was out of disk and has not said so: a
@@ -97,50 +109,56 @@ var errDamaged = errors.New("its bytes are not those that were written")
 // verify reads an entry and sees that it is the user's own, whole, and made of the parts
 // with this hash.
 func (c *Cache) verify(name string, sum [32]byte) error {
+	_, err := c.verified(name, sum)
+	return err
+}
+
+// verified is what an entry holds, for which verify has no objection.
+func (c *Cache) verified(name string, sum [32]byte) ([]byte, error) {
 	link, err := c.root.Lstat(name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if !link.Mode().IsRegular() { // a link, a pipe, a folder
-		return fmt.Errorf("it is no regular file")
+		return nil, fmt.Errorf("it is no regular file")
 	}
 	f, err := c.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer f.Close()
 	st, err := f.Stat()
 	switch {
 	case err != nil:
-		return err
+		return nil, err
 	case !os.SameFile(link, st):
-		return fmt.Errorf("it was replaced while it was read")
+		return nil, fmt.Errorf("it was replaced while it was read")
 	case !mine(st):
-		return fmt.Errorf("it belongs to another user")
+		return nil, fmt.Errorf("it belongs to another user")
 	case st.Mode().Perm()&0o022 != 0:
-		return fmt.Errorf("others may write it")
+		return nil, fmt.Errorf("others may write it")
 	case st.Size() <= int64(trailerSize) || st.Size() > maxEntry:
-		return errDamaged
+		return nil, errDamaged
 	}
 	return check(f, st, sum)
 }
 
-// check compares an open entry with its hashes.
-func check(f io.Reader, st fs.FileInfo, sum [32]byte) error {
+// check compares an open entry with its hashes, and returns what lies before them.
+func check(f io.Reader, st fs.FileInfo, sum [32]byte) ([]byte, error) {
 	content := make([]byte, st.Size())
 	switch _, err := io.ReadFull(f, content); {
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF): // it was cut off
-		return errDamaged
+		return nil, errDamaged
 	case err != nil:
-		return err
+		return nil, err
 	}
 	body, all := content[:len(content)-sha256.Size], content[len(content)-sha256.Size:]
 	if got := sha256.Sum256(body); !bytes.Equal(got[:], all) {
-		return errDamaged
+		return nil, errDamaged
 	}
 	head, of := body[:len(body)-sha256.Size], body[len(body)-sha256.Size:]
 	if !bytes.HasSuffix(head, []byte(magic)) || !bytes.Equal(of, sum[:]) {
-		return fmt.Errorf("it was made of something else")
+		return nil, fmt.Errorf("it was made of something else")
 	}
-	return nil
+	return head[:len(head)-len(magic)], nil
 }

@@ -87,12 +87,13 @@ type manifest struct {
 }
 
 // Export writes the whole entries of the cache in dir to w, and the notes beside them, for machines with the compiler and the
-// processor that machine names. skipped are entries that are damaged.
+// processor that machine names. skipped are entries that are damaged. Plans stay: lines of the program's source are in them.
 func Export(dir, machine string, w io.Writer) (out []Info, skipped int, err error) {
 	entries, err := List(dir)
 	if err != nil {
 		return nil, 0, err
 	}
+	entries = slices.DeleteFunc(entries, func(e Info) bool { return e.Kind == Plan })
 	root, err := openTrusted(dir)
 	if err != nil {
 		return nil, 0, err
@@ -296,7 +297,7 @@ func wholeEntry(name string, content []byte) error {
 		return errDamaged
 	}
 	kind, rest, ok := strings.Cut(name, "-")
-	if !ok || kind != "graph" && kind != Runtime || rest != hex.EncodeToString(sum[:16])+".so" {
+	if !ok || kind != "graph" && kind != Runtime || rest != hex.EncodeToString(sum[:16])+codeSuffix {
 		return errors.New("it is no entry of a cache")
 	}
 	return nil

@@ -61,7 +61,7 @@ func (c *Cache) added(name string, size int64) {
 func (c *Cache) files() []fs.FileInfo {
 	var out []fs.FileInfo
 	for _, e := range c.list() {
-		if !strings.HasSuffix(e.Name(), ".so") {
+		if !strings.HasSuffix(e.Name(), codeSuffix) && !strings.HasSuffix(e.Name(), planSuffix) {
 			continue
 		}
 		if st, err := e.Info(); err == nil && st.Mode().IsRegular() {

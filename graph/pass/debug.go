@@ -32,6 +32,9 @@ var dumpNames = sync.OnceValue(func() []string {
 	return strings.FieldsFunc(os.Getenv("TCDBG_DUMP"), func(r rune) bool { return r == ',' })
 })
 
+// Dumping reports whether passes are printed.
+func Dumping() bool { return len(dumpNames()) > 0 }
+
 func dumped(name string) bool {
 	return slices.Contains(dumpNames(), name) || slices.Contains(dumpNames(), "all")
 }

@@ -166,7 +166,7 @@ func cacheCommand(s *session) *cobra.Command {
 program starts warm. The cache holds 1 GB at most; what was not used for the longest
 time goes.
 
-export writes all of it as one file; import adds such a file to the cache of another
+export writes the code as one file; import adds such a file to the cache of another
 machine with the same C compiler and processor, where the first run then compiles
 nothing. What is imported is executed: import files of people whom you would let run
 programs on the machine.`,

@@ -1,7 +1,7 @@
 package eval
 
 import (
-	"fmt"
+	"reflect"
 	"strings"
 
 	"tcdbg/logs"
@@ -56,8 +56,7 @@ func opcode(in ssa.Instruction) string {
 	case *ssa.UnOp:
 		return "UnOp " + in.Op.String()
 	}
-	name := fmt.Sprintf("%T", in)
-	return name[strings.LastIndexByte(name, '.')+1:]
+	return reflect.TypeOf(in).Elem().Name()
 }
 
 // variable says what the trace knows of an operand, in the words of Dynamo's
@@ -65,7 +64,12 @@ func opcode(in ssa.Instruction) string {
 func (tr *Trace) variable(v ssa.Value) string {
 	switch v := v.(type) {
 	case *ssa.Const:
-		return "ConstantVariable(" + strings.TrimSuffix(v.Name(), ":"+v.Type().String()) + ")"
+		text, known := tr.constants[v] // one of torch's own is met in each call
+		if !known {
+			text = "ConstantVariable(" + strings.TrimSuffix(v.Name(), ":"+v.Type().String()) + ")"
+			tr.constants[v] = text
+		}
+		return text
 	case *ssa.Global:
 		return "LazyVariableTracker(G['" + v.Name() + "'])"
 	case *ssa.Function:

@@ -32,6 +32,8 @@ type stepRecord struct {
 	seen   map[ssa.Instruction]int
 	own    map[*ssa.Function]bool // torch's
 	lastAt int                    // place of the newest step
+	within *shadow                // the call of torch's own code whose steps are at one line of the program,
+	line   logs.Pos               // this one
 
 	// The instruction that is being evaluated, and what there was before it.
 	in     ssa.Instruction
@@ -127,7 +129,7 @@ func (r *stepRecord) place() int {
 	key := placeOf{in: r.in}
 	pos := r.tr.Pos
 	if r.ofTorch(r.in.Parent()) {
-		pos = r.tr.userPos
+		pos = r.caller
 		key.line = pos().Line
 	}
 	if at, known := r.places[key]; known {
@@ -139,6 +141,19 @@ func (r *stepRecord) place() int {
 	}
 	r.places[key] = at
 	return at
+}
+
+// caller is the line of the program that the instruction of torch's own is at: one for all steps of a call, as those who
+// called wait for it.
+func (r *stepRecord) caller() logs.Pos {
+	if top := r.tr.top(); r.within == top {
+		return r.line
+	}
+	p := r.tr.userPos()
+	if p.File != "" && !value.OwnSource(p.File) {
+		r.within, r.line = r.tr.top(), p
+	}
+	return p
 }
 
 // ofTorch reports whether a function is torch's own.

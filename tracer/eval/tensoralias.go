@@ -71,8 +71,11 @@ func oneMemory(a, b *torch.Tensor) bool {
 // writes through another input: how they lie in it follows from them.
 func (hs *history) fixSharedSizes() {
 	for _, a := range hs.capture.inputs {
+		if !hs.mutated[a.tensor] {
+			continue
+		}
 		for _, b := range hs.capture.inputs {
-			if a == b || !hs.mutated[a.tensor] || a.tensor.Storage() != b.tensor.Storage() {
+			if a == b || a.tensor.Storage() != b.tensor.Storage() {
 				continue
 			}
 			for _, in := range []*input{a, b} {

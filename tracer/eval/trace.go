@@ -74,6 +74,8 @@ type frames struct {
 	shadows []*shadow                    // of the scratch thread, lowest first
 	logged  logs.Pos                     // the place of the last step in the single-step log
 	places  map[ssa.Instruction]logs.Pos // of the instructions asked for so far
+	// constants are what the record of steps calls them.
+	constants map[*ssa.Const]string
 }
 
 // capture is the graph that the trace makes, its inputs and the symbols of their sizes.
@@ -350,19 +352,22 @@ func (tr *Trace) newInput(s *value.Source, t *torch.Tensor) *graph.Node {
 // placeholderName is Dynamo's: L['net'].Weight becomes L_net_Weight, and
 // whatever no identifier may hold becomes an underscore.
 func placeholderName(s *value.Source) string {
-	name := strings.NewReplacer("['", "_", "']", "_", "[", "_", "]", "_", ".", "_", "*", "", "&", "", "(", "_", ")", "", "\"",
-		"").Replace(s.Name)
-	name = strings.Map(func(r rune) rune {
+	name := strings.Map(func(r rune) rune {
 		if r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) {
 			return r
 		}
 		return '_'
-	}, strings.Trim(name, " "))
+	}, strings.Trim(sourceMarks.Replace(s.Name), " "))
 	for strings.Contains(name, "___") {
 		name = strings.ReplaceAll(name, "___", "__")
 	}
 	return name
 }
+
+// sourceMarks are the marks in the name of a source. A replacer costs more to make than to use.
+var sourceMarks = strings.NewReplacer(
+	"['", "_", "']", "_", "[", "_", "]", "_", ".", "_", "*", "", "&", "", "(", "_", ")", "", "\"", "",
+)
 
 // inputMeta describes an input, with symbols for its dynamic dimensions.
 func (c *capture) inputMeta(s *value.Source, t *torch.Tensor) *ops.TensorMeta {

@@ -1,0 +1,302 @@
+package backends
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"tcdbg/graph"
+	"tcdbg/inductor"
+	"tcdbg/logs"
+	"tcdbg/ops"
+	"tcdbg/torch"
+	"tcdbg/torch/compiler/modes"
+	"tcdbg/tracer"
+)
+
+// everyRecord keeps the records of a compile as a trace has them, without the times of phases.
+type everyRecord struct{ list []string }
+
+func (*everyRecord) Stack(f []logs.Frame) any { return f }
+
+func (e *everyRecord) Emit(o logs.Out) {
+	meta, err := json.Marshal(o.Meta)
+	if err != nil {
+		panic(err)
+	}
+	switch {
+	case o.Kind == "chromium_event":
+		o.Payload = timeOf.ReplaceAll(o.Payload, nil)
+	case strings.Contains(string(meta), "tcdbg_pass_step"):
+		o.Payload = tookOf.ReplaceAll(o.Payload, nil)
+	}
+	e.list = append(e.list, fmt.Sprintf("%s %+v %s %s\n%s", o.Kind, o.ID, meta, o.Place, o.Payload))
+}
+
+var (
+	timeOf = regexp.MustCompile(`"ts":\d+`)
+	tookOf = regexp.MustCompile(`"us":\d+`)
+)
+
+// has reports whether a record's text has a word in it.
+func (e *everyRecord) has(word string) bool {
+	return slices.ContainsFunc(e.list, func(s string) bool { return strings.Contains(s, word) })
+}
+
+// keptGraphs are graphs with products, convolutions, calls of operators, prologues and a network.
+func keptGraphs() map[string]func() (*graph.Module, []torch.Value) {
+	return map[string]func() (*graph.Module, []torch.Value){
+		"bar": barModule, "chain": chain, "scaled": scaled, "sorted": sortedTwice,
+		"mobilenet": func() (*graph.Module, []torch.Value) { return mobilenet(1, 32) },
+	}
+}
+
+// sortedTwice has calls of an operator between kernels, and a result that is no tensor of a kernel.
+func sortedTwice() (*graph.Module, []torch.Value) {
+	g := newTestGraph("sorted_twice")
+	x := g.input(filled(ops.Float32, 1, 16, 16))
+	first := g.EmitN(ops.Sort, g.Emit(ops.Neg, x))
+	second := g.EmitN(ops.Sort, g.Emit(ops.Exp, first[0]))
+	return g.outputs(second[0], first[1], x), g.in
+}
+
+// keptSet is the backends of a process whose cache is in dir; said is what it warns of.
+func keptSet(t *testing.T, dir string) (b *inductorBackend, said *bytes.Buffer) {
+	t.Helper()
+	needCompiler(t)
+	said = &bytes.Buffer{}
+	return &inductorBackend{NewSet(Config{CacheDir: dir, Threads: 2, Stderr: said})}, said
+}
+
+// plansIn are the plans that a cache holds.
+func plansIn(t *testing.T, dir string) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, "plan-*.plan"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// TestFoundIsAsCompiled: a graph that is found before it is compiled gives the same results, bit for bit, and the same records
+// in the same order, but for the one that says where its code came from.
+func TestFoundIsAsCompiled(t *testing.T) {
+	for name, module := range keptGraphs() {
+		t.Run(name, func(t *testing.T) {
+			dir := seeded(t)
+			compile := func(lowered int64) (*everyRecord, []torch.Value) {
+				b, said := keptSet(t, dir)
+				m, in := module()
+				e := &everyRecord{}
+				run, err := b.Compile(&tracer.Request{Module: m, Example: in, Log: e, ID: logs.CompileID{Frame: 3}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				out := run(in)
+				if name != "mobilenet" { // of which random weights make much of rounding
+					if err := sameValues(out, m.Run(in), 1e-4); err != nil {
+						t.Error(err)
+					}
+				}
+				if said.Len() > 0 || b.set.lowered.Load() != lowered {
+					t.Errorf("%d graphs were lowered; it said %s", b.set.lowered.Load(), said)
+				}
+				return e, out
+			}
+			cold, want := compile(1)
+			if plansIn(t, dir) == nil || !cold.has("fx_graph_cache_miss") {
+				t.Fatal("nothing was kept")
+			}
+			warm, got := compile(0)
+			for i := range min(len(cold.list), len(warm.list)) {
+				a, b := cold.list[i], warm.list[i]
+				if strings.Contains(a, "fx_graph_cache_miss") {
+					b = strings.Replace(b, "fx_graph_cache_hit", "fx_graph_cache_miss", 1)
+				}
+				if a != b {
+					t.Fatalf("record %d is\n%.2000s\nand was\n%.2000s", i, b, a)
+				}
+			}
+			if len(cold.list) != len(warm.list) || !warm.has("inductor_output_code") || !warm.has("tcdbg_fusion") {
+				t.Errorf("%d records, and were %d", len(warm.list), len(cold.list))
+			}
+			for i := range want {
+				a, b := want[i].(*torch.Tensor), got[i].(*torch.Tensor)
+				if !slices.Equal(a.Storage().Bytes(), b.Storage().Bytes()) {
+					t.Errorf("result %d differs", i)
+				}
+			}
+		})
+	}
+}
+
+// TestFoundByWhatMatters: another option, graph, machine or build finds nothing, and the same everything.
+func TestFoundByWhatMatters(t *testing.T) {
+	dir := seeded(t)
+	b, _ := keptSet(t, dir)
+	e := b.set.engine()
+	key := func(e *engine, o modes.Options, log logs.Sink, change func(m *graph.Module)) string {
+		m, _ := chain()
+		if change != nil {
+			change(m)
+		}
+		r := &tracer.Request{Module: m, Options: o, Log: log}
+		k := e.keeping(m.G, r, e.asked(r, optionsFor(m)))
+		if k == nil {
+			return ""
+		}
+		return strings.Join(k.parts, "\x00")
+	}
+	plain := key(e, modes.Options{}, nil, nil)
+	if plain == "" || plain != key(e, modes.Options{}, nil, nil) {
+		t.Fatal("the same graph has another key, or none")
+	}
+	with := func(change func(e *engine)) string {
+		x := &engine{set: e.set, cpu: e.cpu, lanes: e.lanes, cc: e.cc, cache: e.cache, rt: e.rt}
+		change(x)
+		return key(x, modes.Options{}, nil, nil)
+	}
+	if with(func(*engine) {}) != plain {
+		t.Fatal("another engine of the same machine has another key")
+	}
+	for name, k := range map[string]string{
+		"records":        key(e, modes.Options{}, &everyRecord{}, nil),
+		"option":         key(e, modes.Options{NoEpilogueFusion: true}, nil, nil),
+		"flag":           key(e, modes.Options{Contract: "fast"}, nil, nil),
+		"shards":         key(e, modes.Options{CompileThreads: 7}, nil, nil),
+		"name":           key(e, modes.Options{}, nil, func(m *graph.Module) { m.G.Name = "other" }),
+		"parameter":      key(e, modes.Options{}, nil, func(m *graph.Module) { m.G.Placeholders()[1].Source = "L.w" }),
+		"lanes":          with(func(e *engine) { e.lanes /= 2 }),
+		"products":       with(func(e *engine) { e.rt = &runtimeLib{bfloat: hasTiles} }),
+		"cache":          with(func(e *engine) { e.cpu.Cache++ }),
+		"compiler":       with(func(e *engine) { e.cc = &compiler{id: "another"} }),
+		"instructions":   with(func(e *engine) { e.cpu.Flags += " more" }),
+		"without caches": key(e, modes.Options{NoCodeCache: true}, nil, nil),
+	} {
+		if k == plain || k == "" && name != "without caches" {
+			t.Errorf("%s: the key is %d bytes, and is the same: %v", name, len(k), k == plain)
+		}
+	}
+	if id := buildID(); len(id) < 32 || !strings.Contains(plain, id) {
+		t.Errorf("the build %q is no part of the key", id)
+	}
+}
+
+// TestDamagedPlans: a plan that is cut, changed or of another form is not used and made again, which is said once; one whose
+// code is gone is made again without a word.
+func TestDamagedPlans(t *testing.T) {
+	dir := seeded(t)
+	try := func() (said string, lowered int64, e *everyRecord) {
+		b, out := keptSet(t, dir)
+		m, in := chain()
+		e = &everyRecord{}
+		run, err := b.Compile(&tracer.Request{Module: m, Example: in, Log: e})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := sameValues(run(in), m.Run(in), 1e-4); err != nil {
+			t.Fatal(err)
+		}
+		return out.String(), b.set.lowered.Load(), e
+	}
+	_, _, want := try()
+	file := plansIn(t, dir)[0]
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := func(name string, said int) {
+		t.Helper()
+		got, n, e := try()
+		if strings.Count(got, "\n") != said || said > 0 && !strings.Contains(got, "it is made again") || n != 1 {
+			t.Errorf("%s: it said %q", name, got)
+		}
+		if len(e.list) != len(want.list) {
+			t.Errorf("%s: %d records, not %d", name, len(e.list), len(want.list))
+		}
+		if got, n, _ := try(); got != "" || n != 0 {
+			t.Errorf("%s: then it said %q", name, got)
+		}
+	}
+	for i := range 6 {
+		damaged := bytes.Clone(text)
+		if i < 4 {
+			damaged[i*len(text)/4] ^= 4
+		} else {
+			damaged = damaged[:len(text)*(i-3)/3]
+		}
+		if err := errors.Join(os.Remove(file), os.WriteFile(file, damaged, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		again(fmt.Sprint("damage ", i), 1)
+	}
+	code, err := filepath.Glob(filepath.Join(dir, "graph-*.so"))
+	if err != nil || len(code) != 1 {
+		t.Fatal(code, err)
+	}
+	if err := os.Remove(code[0]); err != nil {
+		t.Fatal(err)
+	}
+	again("no code", 0)
+}
+
+// TestPlansAreRead: what is well sealed and no plan is refused by its parts.
+func TestPlansAreRead(t *testing.T) {
+	b, _ := keptSet(t, seeded(t))
+	m, _ := chain()
+	e := b.set.engine()
+	r := &tracer.Request{Module: m, Log: &everyRecord{}}
+	_, k, err := e.foundOrCompiled(m.G, r, optionsFor(m))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := e.compiled(m.G, r, optionsFor(m))
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, ok := k.written(x.prog, [32]byte{1})
+	if !ok {
+		t.Fatal("it is not written")
+	}
+	if sum, _, records, err := readKept(content); err != nil || sum[0] != 1 || len(records) != len(k.said.list) {
+		t.Errorf("%d of %d records: %v", len(records), len(k.said.list), err)
+	}
+	for n := 0; n < len(content); n += max(1, len(content)/500) {
+		if _, _, _, err := readKept(content[:n]); err == nil {
+			t.Errorf("%d of %d bytes are a plan", n, len(content))
+		}
+		changed := bytes.Clone(content)
+		changed[n] ^= 0x80
+		_, _, _, _ = readKept(changed) // it may be another text, but nothing that ends the process
+	}
+}
+
+// TestFoundKernelsAreWatched: a debugger is told of the kernels of a program that was found, with what they read and write.
+func TestFoundKernelsAreWatched(t *testing.T) {
+	needCompiler(t)
+	dir := seeded(t)
+	for i := range 2 {
+		w := &witness{on: true}
+		set, run, in := timedProgramWith(t, Config{CacheDir: dir, Threads: 2}, w)
+		if n := set.lowered.Load(); n != int64(1-i) {
+			t.Errorf("compiled %d times", n)
+		}
+		run(in)
+		if want := []string{"fused_exp_tan_sin_0", "fused_neg_1", "extern_sort_2"}; len(w.before) < 4 ||
+			!slices.Equal(w.before[:3], want) || !slices.Equal(w.before, w.after) {
+			t.Errorf("before %v, after %v", w.before, w.after)
+		}
+	}
+}
+
+// optionsFor are those of inference of a module.
+func optionsFor(m *graph.Module) inductor.Options {
+	return inductor.Options{Params: paramInputs(m.G, nil, nil)}
+}
