@@ -204,7 +204,7 @@ func (r *recorder) Emit(o logs.Out) {
 	r.to.Emit(o)
 	_, named := o.Meta.(map[string]string)
 	if r.whole = r.whole && named && o.ID == r.id && o.Payload != nil; r.whole {
-		r.list = append(r.list, o)
+		r.list = append(r.list, logs.Untimed(o))
 	}
 }
 

@@ -22,7 +22,10 @@ import (
 )
 
 // everyRecord keeps the records of a compile as a trace has them, without the times of phases.
-type everyRecord struct{ list []string }
+type everyRecord struct {
+	list  []string
+	timed int // passes of the inductor that tell how long they took
+}
 
 func (*everyRecord) Stack(f []logs.Frame) any { return f }
 
@@ -35,6 +38,9 @@ func (e *everyRecord) Emit(o logs.Out) {
 	case o.Kind == "chromium_event":
 		o.Payload = timeOf.ReplaceAll(o.Payload, nil)
 	case strings.Contains(string(meta), "tcdbg_pass_step"):
+		if bytes.Contains(o.Payload, []byte(`"stage":"inductor"`)) && !bytes.HasSuffix(o.Payload, []byte(`,"us":0}}`)) {
+			e.timed++
+		}
 		o.Payload = tookOf.ReplaceAll(o.Payload, nil)
 	}
 	e.list = append(e.list, fmt.Sprintf("%s %+v %s %s\n%s", o.Kind, o.ID, meta, o.Place, o.Payload))
@@ -123,6 +129,9 @@ func TestFoundIsAsCompiled(t *testing.T) {
 				if a != b {
 					t.Fatalf("record %d is\n%.2000s\nand was\n%.2000s", i, b, a)
 				}
+			}
+			if warm.timed != 0 || name == "mobilenet" && cold.timed == 0 {
+				t.Errorf("%d passes tell how long they took, and did not run; %d did", warm.timed, cold.timed)
 			}
 			if len(cold.list) != len(warm.list) || !warm.has("inductor_output_code") || !warm.has("tcdbg_fusion") {
 				t.Errorf("%d records, and were %d", len(warm.list), len(cold.list))

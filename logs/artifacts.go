@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 )
@@ -154,6 +155,21 @@ type PassStep struct {
 
 func (PassStep) ArtifactName() (string, int) { return "tcdbg_pass_step", 1 }
 
+// Untimed is a record without the time that a pass took: of one that did not run, whose record is written again.
+func Untimed(o Out) Out {
+	meta, _ := o.Meta.(map[string]string)
+	if name, _ := (PassStep{}).ArtifactName(); meta["name"] != name {
+		return o
+	}
+	if at := bytes.LastIndex(o.Payload, []byte(timeKey)); at >= 0 {
+		o.Payload = append(slices.Clone(o.Payload[:at]), timeKey+"0}}"...)
+	}
+	return o
+}
+
+// timeKey is before the time of a pass, the last of its fields.
+const timeKey = `,"us":`
+
 // appendJSON is what encoding/json makes of the step, in less time and memory: such records are the longest of a trace.
 func (p PassStep) appendJSON(b []byte) []byte {
 	b = slices.Grow(b, len(p.Before)+len(p.After)+(len(p.Before)+len(p.After))/8+200)
@@ -162,7 +178,7 @@ func (p PassStep) appendJSON(b []byte) []byte {
 	b = strconv.AppendInt(append(b, `,"index":`...), int64(p.Index), 10)
 	b = appendJSONString(append(b, `,"before":`...), p.Before)
 	b = appendJSONString(append(b, `,"after":`...), p.After)
-	return append(strconv.AppendInt(append(b, `,"us":`...), p.Micros, 10), '}')
+	return append(strconv.AppendInt(append(b, timeKey...), p.Micros, 10), '}')
 }
 
 // SavedValues is what the forward graph of a compile keeps for its backward graph, inputs and
