@@ -71,12 +71,12 @@ const (
 	leastStored = 2 << 20
 )
 
-// ahead writes what the function does without a tile: it asks for the lines that it will read and write. Rows lie far apart, and no more than a few numbers of each belong to a tile, so that
-// the processor does not foresee them.
+// ahead writes what the function does without a tile: it asks for the lines that it will read and write. Rows lie far
+// apart, and no more than a few numbers of each belong to a tile, so that the processor does not foresee them.
 func (e template) ahead(rows sym.Int) {
 	k := e.k
-	conv := k.Steps[0].Node.MM.Conv
-	if conv != nil && conv.Lanes > 1 || k.Vec == 0 {
+	mm := k.Steps[0].Node.MM
+	if mm.Grad != nil || mm.Conv != nil && mm.Conv.Lanes > 1 || k.Vec == 0 {
 		return
 	}
 	var lines []string
