@@ -68,7 +68,7 @@ func (e template) epilogue() {
 // that only writes: fewer are in the caches.
 const (
 	leastAhead  = 1 << 20
-	leastStored = 2 << 20
+	leastStored = 4 << 20
 )
 
 // ahead writes what the function does without a tile: it asks for the lines that it will read and write. Rows lie far
