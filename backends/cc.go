@@ -94,7 +94,9 @@ var graphFlags = []string{
 
 // leanFlags are for graphs of many kernels: what the code says in vectors already the passes
 // beyond -O1 make no faster, and they take a fifth of the time to compile.
-var leanFlags = []string{"-O1"}
+// Without -fcaller-saves a value that lives across a call has no register even where none is called: a reduction's sums,
+// whose lanes a function folds, would go through memory in each step of the loop.
+var leanFlags = []string{"-O1", "-fcaller-saves"}
 
 // coldFlags are for those kernels of such graphs in which next to no time goes by: they take
 // half the time to compile, and what they make takes by a seventh longer.

@@ -210,6 +210,28 @@ func TestEpilogueAsksAhead(t *testing.T) {
 	}
 }
 
+// TestStoresAskAhead: an epilogue that only writes is asked for its lines where they are more than a cache holds, that of
+// a product as that of a convolution; results are what they were.
+func TestStoresAskAhead(t *testing.T) {
+	for _, c := range []struct {
+		size int
+		asks bool
+	}{{60, true}, {20, false}} {
+		g := newTestGraph("stores")
+		x, w := g.input(filled(ops.Float32, 1, 2, 80, c.size, c.size)), g.input(filled(ops.Float32, 2, 150, 80, 1, 1))
+		one := ints(1, 1)
+		conv := g.outputs(g.Emit(ops.Convolution, x, w, nil, one, ints(0, 0), one, false, ints(0, 0), sym.C(1)))
+		h := newTestGraph("stored")
+		mm := h.outputs(h.Emit(ops.Mm, h.input(filled(ops.Float32, 3, 30*c.size, 33)), h.input(filled(ops.Float32, 4, 33, 10*c.size+3))))
+		for m, in := range map[*graph.Module][]torch.Value{conv: g.in, mm: h.in} {
+			if asks := strings.Contains(strings.Join(programOf(t, m).Shards, ""), ", .ahead = 1"); asks != c.asks {
+				t.Errorf("%s of size %d: asks ahead %v, want %v", m.G.Name, c.size, asks, c.asks)
+			}
+			everywhere(t, m, in, 1e-4)
+		}
+	}
+}
+
 // TestConvolutionFollowsParameters: the packed weight is that of the last call.
 func TestConvolutionFollowsParameters(t *testing.T) {
 	g := newTestGraph("prologue")

@@ -86,18 +86,17 @@ type candidate struct {
 	vertical bool
 	epilogue bool
 	score    int64
+	rank     int // those of a lower one are tried first
 }
 
 // fuseOnce collects all candidates, best first, tries them and reports whether
 // any was fused.
 func (s *scheduler) fuseOnce() bool {
 	cs := s.candidates()
+	s.ranks(cs)
 	slices.SortStableFunc(cs, func(x, y candidate) int {
-		if x.epilogue != y.epilogue {
-			if x.epilogue {
-				return -1
-			}
-			return 1
+		if x.rank != y.rank {
+			return x.rank - y.rank
 		}
 		if c := cmp.Compare(y.score, x.score); c != 0 {
 			return c

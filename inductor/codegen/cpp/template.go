@@ -64,17 +64,19 @@ func (e template) epilogue() {
 	e.describe(mm)
 }
 
-// leastAhead is how many bytes an epilogue reads and writes that asks for its lines ahead: fewer
-// are in the caches.
-const leastAhead = 1 << 20
+// leastAhead is how many bytes an epilogue reads and writes that asks for its lines ahead, leastStored how many one
+// that only writes: fewer are in the caches.
+const (
+	leastAhead  = 1 << 20
+	leastStored = 4 << 20
+)
 
-// ahead writes what the function does without a tile, where it reads more than the product: it asks for the
-// lines that it will read and write. Rows lie far apart, and no more than a few numbers of each belong to a tile, so that
-// the processor does not foresee them.
+// ahead writes what the function does without a tile: it asks for the lines that it will read and write. Rows lie far
+// apart, and no more than a few numbers of each belong to a tile, so that the processor does not foresee them.
 func (e template) ahead(rows sym.Int) {
 	k := e.k
-	conv := k.Steps[0].Node.MM.Conv
-	if conv == nil || conv.Lanes > 1 || k.Vec == 0 {
+	mm := k.Steps[0].Node.MM
+	if mm.Grad != nil || mm.Conv != nil && mm.Conv.Lanes > 1 || k.Vec == 0 {
 		return
 	}
 	var lines []string
@@ -101,7 +103,7 @@ func (e template) ahead(rows sym.Int) {
 	if e.keepsProduct() {
 		touch(k.Steps[0].Node.MM.Out, k.Steps[0].Out, 1)
 	}
-	if loads == 0 || bytes < leastAhead {
+	if bytes < leastAhead || loads == 0 && bytes < leastStored {
 		return
 	}
 	e.asks = true
@@ -300,6 +302,9 @@ func (e template) describe(n *ir.Node) {
 		e.four(n.Outer[:nb]), e.four(mm.AIdx.Coef[:nb]), e.four(mm.BIdx.Coef[:nb]),
 		e.size(mm.AIdx.Coef[nb]), e.size(mm.AIdx.Coef[nb+2]), e.size(mm.BIdx.Coef[nb+2]), e.size(mm.BIdx.Coef[nb+1]),
 		leftMark, rightMark, packed, symbolMark, e.env.Machine.typeText(mm.A.DType))
+	if e.asks {
+		e.code.Gemm = strings.TrimSuffix(e.code.Gemm, "}") + ", .ahead = 1}"
+	}
 }
 
 // location is where a product's operand begins: so many elements into a buffer.
