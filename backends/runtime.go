@@ -20,7 +20,7 @@ var runtimeFiles embed.FS
 
 // runtimeParts are the files, each of which uses those before it.
 var runtimeParts = []string{
-	"pool", "gemm", "half", "small", "planes", "pixels", "winograd", "depthwise", "conv", "direct", "made", "winoblocks", "winolots",
+	"pool", "gemm", "half", "small", "thin", "planes", "pixels", "winograd", "depthwise", "conv", "direct", "made", "winoblocks", "winolots",
 	"grad", "tiles", "product", "attention", "calls",
 }
 
