@@ -117,7 +117,8 @@ func TestKernelFault(t *testing.T) {
 func TestFewRowsAreShared(t *testing.T) {
 	needCompiler(t)
 	t.Setenv(rowsEnv, "1")
-	if out, code := faultChild(t, noPage, "*,pool"); code != 70 || !strings.Contains(out, "tcdbg: a fault in kernel fused_mm_0 of graph faulty") {
+	out, code := faultChild(t, noPage, "*,pool")
+	if code != 70 || !strings.Contains(out, "tcdbg: a fault in kernel fused_mm_0 of graph faulty") {
 		t.Errorf("exit code %d, want a fault of the product in a pool thread\n%s", code, out)
 	}
 }

@@ -26,7 +26,8 @@ func TestLongProgram(t *testing.T) {
 	gs := NewSet(nil, addresses(&on), func() logs.Pos { return logs.Pos{} })
 	var fields []*value.Source
 	for i := range on {
-		f := &value.Source{Kind: value.Item, Parent: whole, Name: fmt.Sprintf("modes[%d]", i), Type: types.Typ[types.Bool], Offset: uintptr(i), Slot: 1 + i}
+		f := &value.Source{Kind: value.Item, Parent: whole, Type: types.Typ[types.Bool], Offset: uintptr(i), Slot: 1 + i}
+		f.Name = fmt.Sprintf("modes[%d]", i)
 		e := value.LeafExpr(f)
 		for range 2 {
 			e = &value.Expr{Op: token.NOT, Kind: e.Kind, X: e}
