@@ -14,8 +14,14 @@ func TestFewRows(t *testing.T) {
 		m, k, n int
 		apart   bool
 	}{
-		{1, 1, 1, false}, {1, 700, 33, false}, {2, 576, 144, false}, {2, 96, 65, true}, {3, 33, 1000, false}, {4, 1, 40, true},
-		{4, 257, 32, true}, {5, 64, 70, false},
+		{1, 1, 1, false},
+		{1, 700, 33, false},
+		{2, 576, 144, false},
+		{2, 96, 65, true},
+		{3, 33, 1000, false},
+		{4, 1, 40, true},
+		{4, 257, 32, true},
+		{5, 64, 70, false},
 	} {
 		t.Run(fmt.Sprintf("%dx%dx%d", c.m, c.k, c.n), func(t *testing.T) {
 			g := newTestGraph("rows")

@@ -267,7 +267,8 @@ var mathHelpers = sync.OnceValue(func() map[string]helper {
 		"fma_f":  {text: fmaText, one: fmaOne},
 		"over_f": {text: overText, one: `f1 over_f1(f1 x, f1 c) { return x / c; }`, needs: []string{"fma_f"}, inline: true},
 		"part_f": {
-			text: partText, one: `f1 part_f1(f1 x, float c, float high, float low) { return x / c; }`, needs: []string{"fma_f"}, inline: true,
+			text: partText, one: `f1 part_f1(f1 x, float c, float high, float low) { return x / c; }`,
+			needs: []string{"fma_f"}, inline: true,
 		},
 		"sqrt_f": {text: sqrtText, one: `f1 sqrt_f1(f1 x) { return __builtin_sqrtf(x); }`},
 		"sqrt_d": {
