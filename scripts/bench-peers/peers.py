@@ -88,7 +88,8 @@ def measure(workload, opt, threads, caches):
     try:
         ours.first("tiny")  # the runtime library is built once for all programs
         row.build, row.first["tcdbg"] = ours.first(workload.name)
-        again = Ours(opt.binary, opt.model, cache)
+        again = Ours(opt.binary, opt.model, cache)  # as who runs the same program once more
+        again.first("tiny")
         row.warm = again.first(workload.name)[1]
         again.end()
     except RuntimeError as e:
