@@ -184,7 +184,7 @@ programs on the machine.`,
 		Use: "clear", Short: "Remove all of it", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return clearCache(s) },
 	}, &cobra.Command{
-		Use: "export FILE", Short: "Write all of it as one file", Args: exactly("a file to write"),
+		Use: "export FILE", Short: "Write the code as one file", Args: exactly("a file to write"),
 		RunE: func(_ *cobra.Command, args []string) error { return exportCache(s, args[0]) },
 	}, &cobra.Command{
 		Use: "import FILE", Short: "Add what export has written on a machine of the same kind", Args: exactly("a file to read"),
