@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"tcdbg/graph"
 	"tcdbg/ops"
 	"tcdbg/tracer"
 )
@@ -21,6 +22,7 @@ import (
 const (
 	faultEnv = "TCDBG_TEST_FAULT_PAGE"
 	noPage   = "none" // the child has none
+	rowsEnv  = "TCDBG_TEST_FAULT_ROWS"
 )
 
 // TestFaultChild is the process that faults; it does nothing by itself.
@@ -38,8 +40,13 @@ func TestFaultChild(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := newTestGraph("faulty")
-	x := g.input(filled(ops.Float32, 1, 1<<20))
-	m := g.outputs(g.Emit(ops.Silu, x))
+	var m *graph.Module
+	if os.Getenv(rowsEnv) == "" {
+		m = g.outputs(g.Emit(ops.Silu, g.input(filled(ops.Float32, 1, 1<<20))))
+	} else {
+		x, w := g.input(filled(ops.Float32, 1, 2, 576)), g.param(filled(ops.Float32, 2, 576, 144))
+		m = g.outputs(g.Emit(ops.Mm, x, w))
+	}
 	run, err := b.Compile(&tracer.Request{Module: m, Example: g.in})
 	if err != nil {
 		t.Fatal(err)
@@ -104,6 +111,16 @@ func TestKernelFault(t *testing.T) {
 			t.Errorf("exit code %d\n%s", code, out)
 		}
 	})
+}
+
+// The weights of a product of two rows are read by several threads, few as its multiply-adds are.
+func TestFewRowsAreShared(t *testing.T) {
+	needCompiler(t)
+	t.Setenv(rowsEnv, "1")
+	out, code := faultChild(t, noPage, "*,pool")
+	if code != 70 || !strings.Contains(out, "tcdbg: a fault in kernel fused_mm_0 of graph faulty") {
+		t.Errorf("exit code %d, want a fault of the product in a pool thread\n%s", code, out)
+	}
 }
 
 func text(b []byte) string {

@@ -51,6 +51,28 @@ func TestQuotientsOfOneDivisor(t *testing.T) {
 	}
 }
 
+// TestQuotientsOfNumbers: a number of the text divides as a division does, to the bit, too.
+func TestQuotientsOfNumbers(t *testing.T) {
+	xs := dividends(20_000)
+	g := newTestGraph("numbers")
+	x := g.input(exactly(xs, ops.Float32))
+	by := []float64{3, -6, 49, 0.75, 1 << 20, 3136, 0.1, 1e30, math.Inf(1), 0}
+	var outs []ops.Value
+	for _, c := range by {
+		outs = append(outs, g.Emit(ops.Div, x, c))
+	}
+	m := g.outputs(outs...)
+	for _, lanes := range widths {
+		run, err := inductorAt(t, lanes).Compile(&tracer.Request{Module: m, Example: g.in})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, y := range run(g.in) {
+			quotients(t, xs, float32(by[i]), y.(*torch.Tensor).Float64s())
+		}
+	}
+}
+
 func quotients(t *testing.T, xs []float64, c float32, got []float64) {
 	t.Helper()
 	for i := range xs {

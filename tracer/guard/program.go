@@ -2,6 +2,7 @@ package guard
 
 import (
 	"math"
+	"sync/atomic"
 	"unsafe"
 
 	"tcdbg/ops"
@@ -21,6 +22,8 @@ type Program struct {
 	sources []*value.Source // of opFind and opDynamic
 	guards  []*Guard        // of opTest and opType
 	tensors []tensorForm    // of opTensor
+	found   map[int]bool    // slots whose address a step finds
+	lines   atomic.Pointer[[]uintptr]
 }
 
 // step finds an address, or tests one guard.
@@ -96,7 +99,7 @@ func (g *Guard) comparesScalar(k value.ScalarKind, now unsafe.Pointer) {
 
 // Program is the set's guards as steps.
 func (gs *Set) Program() *Program {
-	b := programmer{entry: gs.entry, p: &Program{}, found: map[int]bool{}}
+	b := programmer{entry: gs.entry, p: &Program{found: map[int]bool{}}}
 	for _, g := range gs.List {
 		b.guard(g)
 	}
@@ -107,7 +110,6 @@ func (gs *Set) Program() *Program {
 type programmer struct {
 	p     *Program
 	entry *Addresses
-	found map[int]bool // slots whose address an earlier step has found
 }
 
 func (b *programmer) emit(s step) { b.p.steps = append(b.p.steps, s) }
@@ -136,9 +138,9 @@ func (b *programmer) reach(s *value.Source) (slot int32, off uintptr) {
 		off += s.Offset
 		s = s.Parent
 	}
-	if !b.found[s.Slot] {
+	if !b.p.found[s.Slot] {
 		b.find(s)
-		b.found[s.Slot] = true
+		b.p.found[s.Slot] = true
 	}
 	return int32(s.Slot), off
 }
@@ -174,6 +176,14 @@ func (b *programmer) find(s *value.Source) {
 
 // Holds tests all guards. Where they hold, a has the addresses that they have asked for.
 func (p *Program) Holds(a *Addresses) bool {
+	if len(p.steps) < longProgram {
+		return p.test(a)
+	}
+	return p.noted(a)
+}
+
+// test is Holds without asking for memory ahead.
+func (p *Program) test(a *Addresses) bool {
 	for i := range p.steps {
 		s := &p.steps[i]
 		var at unsafe.Pointer

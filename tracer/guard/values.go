@@ -3,6 +3,7 @@ package guard
 import (
 	"bytes"
 	"fmt"
+	"go/token"
 	"go/types"
 	"reflect"
 	"runtime"
@@ -117,7 +118,7 @@ func (gs *Set) Expr(e *value.Expr, v value.Scalar) {
 			first = s
 		}
 	})
-	gs.Check(LambdaGuard, first, text, e.Kind.Text(v),
+	g := gs.Check(LambdaGuard, first, text, e.Kind.Text(v),
 		ExprTest(e, v),
 		func(a *Addresses) Failure {
 			w, ok := e.Eval(a)
@@ -125,11 +126,23 @@ func (gs *Set) Expr(e *value.Expr, v value.Scalar) {
 				return Failure{actual: "unreachable", dim: -1, broken: true}
 			}
 			return Failure{actual: e.Kind.Text(w) + gs.leafValues(e, a), dim: -1}
-		}).Tells(Probe{
+		})
+	g.Tells(Probe{
 		Name: func() string { return exprName(e) },
 		Read: func(a *Addresses) (uint64, bool) { w, ok := e.Eval(a); return scalarWord(w), ok },
 		Want: scalarWord(v),
 	})
+	g.comparesNegated(e, v)
+}
+
+// comparesNegated has a bool that is negated any number of times, as a module's mode is, tested as a word.
+func (g *Guard) comparesNegated(e *value.Expr, v value.Scalar) {
+	for ; e.Op == token.NOT; e = e.X {
+		v.I ^= 1
+	}
+	if e.Op == token.ILLEGAL && e.Leaf != nil && e.Kind == (value.ScalarKind{Class: value.Boolean, Bits: 8}) {
+		g.form = form{op: opWord8, want: uint64(v.I)}
+	}
 }
 
 // leafValues lists what the leaves of a failed expression hold.

@@ -42,9 +42,11 @@ type Entry struct {
 	Sources int
 	Guards  []*guard.Guard // see Guard
 	tests   *guard.Program // of them
-	Inputs  []GraphInput   // of the graph
-	Seen    []SeenTensor   // also those that the graph does not read
-	Numbers []SeenNumber   // constants of the graph
+	placed  sync.Once
+	places  []guard.Place // of the inputs
+	Inputs  []GraphInput  // of the graph
+	Seen    []SeenTensor  // also those that the graph does not read
+	Numbers []SeenNumber  // constants of the graph
 	Run     Runnable
 	Plan    func() Runnable // of Request; nil where every run gets fresh memory
 	Graph   *graph.Graph    // nil: no operators
@@ -132,8 +134,9 @@ func (e *Entry) Holds(a *guard.Addresses) bool { return e.tests.Holds(a) }
 // Values appends the graph's inputs to in.
 func (e *Entry) Values(a *guard.Addresses, in []torch.Value) []torch.Value {
 	in = slices.Grow(in, len(e.Inputs))
+	e.placed.Do(func() { e.places = e.inputPlaces() })
 	for i := range e.Inputs {
-		in = append(in, e.Inputs[i].value(a))
+		in = append(in, e.Inputs[i].value(a, e.places[i]))
 	}
 	return in
 }

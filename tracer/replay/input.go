@@ -27,16 +27,27 @@ type GraphInput struct {
 	At     []logs.Pos // the user's stack where the number was met
 }
 
-// value is the input in one call; every call asks for it.
-func (g *GraphInput) value(a *guard.Addresses) torch.Value {
+// value is the input in one call; every call asks for it. at is its place, where the guards find it.
+func (g *GraphInput) value(a *guard.Addresses, at guard.Place) torch.Value {
 	switch {
 	case g.Tensor:
-		return *(**torch.Tensor)(a.At(g.Src))
+		return *(**torch.Tensor)(a.Reach(at, g.Src))
 	case g.Expr != nil:
 		v, _ := g.Expr.Eval(a)
 		return torch.ScalarTensor(v.F, torch.Option{Name: "dtype", Value: g.Dtype})
 	}
 	return int(value.KindOf(g.Src.Type).Load(a.At(g.Src)).I)
+}
+
+// inputPlaces finds the places of the inputs among what the guards find.
+func (e *Entry) inputPlaces() []guard.Place {
+	out := make([]guard.Place, len(e.Inputs))
+	for i := range e.Inputs {
+		if g := &e.Inputs[i]; g.Tensor && e.tests != nil {
+			out[i] = e.tests.Place(g.Src)
+		}
+	}
+	return out
 }
 
 // Opens reports whether a change of the number at src makes it an input.

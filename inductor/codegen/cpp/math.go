@@ -66,6 +66,16 @@ const overText = `f$ over_f$(f$ x, f$ c) {
 #endif
 }`
 
+// partText is x / c for a number c of the text whose reciprocal is high + low, to twice a float's length: see partsOf. No
+// quotient needs a second look: zeros keep their sign and infinities stay, since low has the sign of high.
+const partText = `f$ part_f$(f$ x, float c, float high, float low) {
+#if defined(__FMA__)
+  f$ h = {0}; return fma_f$(x, h + high, x * low);
+#else
+  return x / c;
+#endif
+}`
+
 // loText and hiText are the machine's minimum and maximum, which yield b where an
 // operand is NaN.
 const loText = `f$ lo_f$(f$ a, f$ b) {
@@ -256,6 +266,10 @@ var mathHelpers = sync.OnceValue(func() map[string]helper {
 	return map[string]helper{
 		"fma_f":  {text: fmaText, one: fmaOne},
 		"over_f": {text: overText, one: `f1 over_f1(f1 x, f1 c) { return x / c; }`, needs: []string{"fma_f"}, inline: true},
+		"part_f": {
+			text: partText, one: `f1 part_f1(f1 x, float c, float high, float low) { return x / c; }`,
+			needs: []string{"fma_f"}, inline: true,
+		},
 		"sqrt_f": {text: sqrtText, one: `f1 sqrt_f1(f1 x) { return __builtin_sqrtf(x); }`},
 		"sqrt_d": {
 			text: `d$ sqrt_d$(d$ x) { d$ r = {0}; for (int k = 0; k < $; k++) r[k] = __builtin_sqrt(x[k]); return r; }`,

@@ -99,7 +99,7 @@ func (s speller) Apply(o ir.Op, d, _ ops.DType, x []string) string {
 		}
 	}
 	if o == ir.Div && d == ops.Float32 && s.lanes > 1 && strings.HasPrefix(x[1], "bc_f") {
-		return call("over", x...)
+		return s.quotient(x, call)
 	}
 	if sign, ok := infix[o]; ok {
 		return fmt.Sprintf("%s %s %s", x[0], sign, x[1])
@@ -188,6 +188,33 @@ func maskOp(o ir.Op, x []string) string {
 		return "(" + x[0] + " | ~" + x[1] + ")"
 	}
 	return ""
+}
+
+// quotient is a division by what all lanes have: a product where that is a number of the text that partsOf takes.
+func (s speller) quotient(x []string, call func(string, ...string) string) string {
+	_, text, _ := strings.Cut(strings.TrimSuffix(x[1], "f)"), "(")
+	c, err := strconv.ParseFloat(text, 32)
+	if high, low, ok := partsOf(c); err == nil && ok {
+		return call("part", x[0], floatLiteral(c, true), floatLiteral(high, true), floatLiteral(low, true))
+	}
+	return call("over", x...)
+}
+
+// partsOf is 1/c as the sum of two floats, the first of them rounded towards zero, for a c by which x times the one plus x times
+// the other, rounded once, is x / c rounded. The sum is wrong by less than 2^-46 of itself; a quotient that is no float and no
+// middle of two lies further from the next middle than 2^-25 by the odd part of c, which therefore has 20 bits at most. A power
+// of two would leave no second part, and c far from 1 a part that is not a normal number.
+func partsOf(c float64) (high, low float64, ok bool) {
+	odd, exp := math.Frexp(math.Abs(c))
+	if odd *= 1 << 20; c == 0 || math.IsInf(c, 0) || odd != math.Trunc(odd) || odd == 1<<19 || exp < -40 || exp > 40 {
+		return 0, 0, false
+	}
+	whole := 1 / c
+	high = float64(float32(whole))
+	if math.Abs(high) > math.Abs(whole) {
+		high = float64(math.Nextafter32(float32(high), 0))
+	}
+	return high, float64(float32(whole - high)), true
 }
 
 // extreme is the function for a maximum or minimum: the machine's own where the first operand
