@@ -18,7 +18,9 @@ func TestSumProducts(t *testing.T) {
 	}
 	in = append(in, torch.Randn(24, 20), torch.Randn(40, 24), torch.Randn(40, 20))
 	turn := func(b *graph.Builder, x ops.Value) ops.Value { return b.Emit(ops.T, x) }
-	product := func(b *graph.Builder, x []ops.Value, i int) ops.Value { return b.Emit(ops.Mm, turn(b, x[2*i]), x[2*i+1]) }
+	product := func(b *graph.Builder, x []ops.Value, i int) ops.Value {
+		return b.Emit(ops.Mm, turn(b, x[2*i]), x[2*i+1])
+	}
 	sum := func(b *graph.Builder, parts ...ops.Value) ops.Value {
 		s := parts[0]
 		for _, p := range parts[1:] {
