@@ -2,6 +2,7 @@ package backends
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -102,6 +103,19 @@ func TestRecurrent(t *testing.T) {
 				everywhere(t, m, in, 1e-5)
 			})
 		}
+	}
+}
+
+// TestMissingRows: rows that are missing in a panel stand for nothing, also where the last one is not finite.
+func TestMissingRows(t *testing.T) {
+	for _, rows := range []int{5, 7, 13, 16, 29} {
+		t.Run(fmt.Sprint(rows), func(t *testing.T) {
+			g := newTestGraph("rows")
+			x := filled(ops.Float32, 1, rows, 70)
+			x.Select(0, rows-1).Fill_(math.Inf(1))
+			y := g.Emit(ops.Linear, g.input(x), g.param(filled(ops.Float32, 2, 96, 70)))
+			everywhere(t, g.outputs(g.Emit(ops.Narrow, y, sym.C(0), sym.C(0), sym.C(rows-1))), g.in, 1e-4)
+		})
 	}
 }
 
