@@ -198,6 +198,7 @@ func BenchmarkMatmul(b *testing.B) {
 		{128, 768, 3072},
 		{64, 3072, 768},
 		{16, 3072, 768},
+		{8, 1024, 256},
 		{1, 3072, 768},
 	} {
 		b.Run(fmt.Sprintf("%dx%dx%d", s[0], s[1], s[2]), func(b *testing.B) { benchmarkMatmul(b, s[0], s[1], s[2]) })
@@ -313,7 +314,15 @@ func BenchmarkBFloatMatmul(b *testing.B) {
 		}
 		return func() { run(g.in) }
 	}
-	for _, s := range [][3]int{{1024, 1024, 1024}, {128, 3072, 768}, {64, 512, 784}, {16, 3072, 768}, {4, 3072, 768}, {1, 4096, 4096}} {
+	for _, s := range [][3]int{
+		{1024, 1024, 1024},
+		{128, 3072, 768},
+		{64, 512, 784},
+		{16, 3072, 768},
+		{8, 1024, 256},
+		{4, 3072, 768},
+		{1, 4096, 4096},
+	} {
 		b.Run(fmt.Sprintf("%dx%dx%d", s[0], s[1], s[2]), func(b *testing.B) {
 			work := 2 * float64(s[0]) * float64(s[1]) * float64(s[2])
 			compareTo(b, product(b, s[0], s[1], s[2], Fastest), product(b, s[0], s[1], s[2], AnyDot), work, work, "FLOP")

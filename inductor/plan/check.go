@@ -134,12 +134,15 @@ func (p *Plan) CheckPacks() error {
 		switch slot, ok := p.slots[k.Buffer]; {
 		case !ok || p.Buffers[slot].Role != RolePacked:
 			return fmt.Errorf("plan: %s has no memory that the prologue writes", k.Name())
-		case seen[k.Group]:
-			return fmt.Errorf("plan: %s packs two operands", p.Names[k.Group])
 		case !p.Fixed(k.Operand):
 			return fmt.Errorf("plan: %s is packed once and changes in every call", k.Operand.Name)
 		}
-		seen[k.Group] = true
+		for _, g := range k.Groups {
+			if seen[g] {
+				return fmt.Errorf("plan: %s packs two operands", p.Names[g])
+			}
+			seen[g] = true
+		}
 	}
 	return nil
 }

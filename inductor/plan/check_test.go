@@ -88,7 +88,7 @@ func (p *Plan) pack(operand *ir.Buffer) {
 	b := &ir.Buffer{Name: "packed"}
 	p.slots[b] = len(p.Buffers)
 	p.Buffers = append(p.Buffers, Buffer{Role: RolePacked})
-	p.Packs = append(p.Packs, &Packing{Group: 1, Operand: operand, Buffer: b})
+	p.Packs = append(p.Packs, &Packing{Groups: []int{1}, Operand: operand, Buffer: b})
 }
 
 // planned is the plan of chain as the passes leave it.

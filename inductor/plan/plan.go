@@ -22,7 +22,7 @@ type Plan struct {
 	Groups  []*sched.Group
 	Kernels []*sched.Kernel // [] /* group */; nil for extern ones
 	Names   []string        // [] /* group */
-	Packs   []*Packing      // in the order of their kernels
+	Packs   []*Packing      // in the order of the first kernels that read them
 	// Attentions are kernels that run together, in their order.
 	Attentions []*Attention
 	NoReuse    bool       // no two buffers of the arena share a place
@@ -31,6 +31,7 @@ type Plan struct {
 	replaces map[int]int
 	slots    map[*ir.Buffer]int
 	hoisted  map[*ir.Buffer]bool // made by the prologue
+	packed   map[int]*Packing    // [] /* group */ what it reads; see Pack
 	traffic  *traffic
 }
 

@@ -82,7 +82,9 @@ func (p *Plan) prologue(segment int) {
 func (p *Plan) passing() {
 	operand, read := map[*ir.Node]*ir.Buffer{}, map[*ir.Buffer]bool{}
 	for _, k := range p.Packs {
-		operand[k.Node] = k.Operand
+		for _, g := range k.Groups {
+			operand[p.Groups[g].TemplateNode()] = k.Operand
+		}
 	}
 	for _, g := range p.Groups {
 		if g.Hoisted {

@@ -26,10 +26,14 @@ type Target struct {
 // Name is the language.
 func (t *Target) Name() string { return "c" }
 
+// repaid is how many products have to read a weight that training changes to have it packed before them.
+const repaid = 4
+
 // Packing packs a product's right operand and a convolution's weight where they are
 // parameters. What training changes would have to be packed again in each step, all of it at
-// once, to memory and back: it is packed where it is used instead.
-func (t *Target) Packing(p *plan.Plan, n *ir.Node) (*ir.Buffer, plan.ConvForm, int64) {
+// once, to memory and back: it is packed where it is used instead, but for the weight of a recurrent net, which the
+// products of so many steps read, each of a few rows.
+func (t *Target) Packing(p *plan.Plan, n *ir.Node, uses int) (*ir.Buffer, plan.ConvForm, int64) {
 	mm := n.MM
 	if mm.Conv != nil {
 		return t.packedFilter(p, n)
@@ -39,7 +43,7 @@ func (t *Target) Packing(p *plan.Plan, n *ir.Node) (*ir.Buffer, plan.ConvForm, i
 	}
 	k, kok := mm.K.IsConst()
 	cols, nok := n.Outer[len(n.Outer)-1].IsConst()
-	if !p.Fixed(mm.B) || mm.B.Trained || !kok || !nok || usesBatch(mm.BIdx, len(n.Outer)-2) {
+	if !p.Fixed(mm.B) || mm.B.Trained && uses < repaid || !kok || !nok || usesBatch(mm.BIdx, len(n.Outer)-2) {
 		return nil, 0, 0
 	}
 	width := int64(2 * t.Lanes)
@@ -243,7 +247,7 @@ func (m *module) packRight(k *plan.Packing, cols, row, col, off sym.Int) *Code {
 			"(float *)B[%d], \"pack_%s\"); }  // for %s",
 		m.sizeText(cols), m.sizeText(k.Node.MM.K), m.sizeText(row), m.sizeText(col),
 		locate(k.Operand, m.plan.Slot(k.Operand), m.sizeText(off)).text(), m.typeText(k.Operand.DType),
-		m.plan.Slot(k.Buffer), k.Operand.Name, m.plan.Names[k.Group])}
+		m.plan.Slot(k.Buffer), k.Operand.Name, m.plan.Names[k.Groups[0]])}
 }
 
 // packFilter packs the weight of a convolution.
@@ -254,7 +258,7 @@ func (m *module) packFilter(k *plan.Packing) *Code {
 			"R->pack(&g, (float *)B[%d], \"pack_%s\"); }  // for %s",
 		m.sizeText(v.Rows), m.sizeText(n.MM.K), m.sizeText(v.Groups), m.sizeText(v.NextFilter), m.sizeText(v.Row), m.sizeText(v.K),
 		m.plan.Slot(v.Weight), m.sizeText(v.WeightOff), convText(m.Lanes, n, k),
-		m.plan.Slot(k.Buffer), v.Weight.Name, m.plan.Names[k.Group])}
+		m.plan.Slot(k.Buffer), v.Weight.Name, m.plan.Names[k.Groups[0]])}
 }
 
 // callText lists what a run does, step by step.

@@ -89,7 +89,7 @@ type Target struct{}
 func (Target) Name() string { return "triton" }
 
 // Packing packs nothing: tiles are loaded from where the operands are.
-func (Target) Packing(*plan.Plan, *ir.Node) (*ir.Buffer, plan.ConvForm, int64) { return nil, 0, 0 }
+func (Target) Packing(*plan.Plan, *ir.Node, int) (*ir.Buffer, plan.ConvForm, int64) { return nil, 0, 0 }
 
 // Writer begins the module of a plan.
 func (Target) Writer(p *plan.Plan) codegen.Writer {
