@@ -152,7 +152,9 @@ func TestScatterByIndices(t *testing.T) {
 		fold func(old, new float64) float64
 	}{
 		"scatter": {
-			func(x *torch.Tensor, dim int, index, src *torch.Tensor) *torch.Tensor { return x.Scatter(dim, index, src) },
+			func(x *torch.Tensor, dim int, index, src *torch.Tensor) *torch.Tensor {
+				return x.Scatter(dim, index, src)
+			},
 			func(_, new float64) float64 { return new },
 		},
 		"scatter of a number": {
@@ -160,7 +162,9 @@ func TestScatterByIndices(t *testing.T) {
 			func(_, _ float64) float64 { return 3 },
 		},
 		"scatter_add": {
-			func(x *torch.Tensor, dim int, index, src *torch.Tensor) *torch.Tensor { return x.ScatterAdd(dim, index, src) },
+			func(x *torch.Tensor, dim int, index, src *torch.Tensor) *torch.Tensor {
+				return x.ScatterAdd(dim, index, src)
+			},
 			func(old, new float64) float64 { return old + new },
 		},
 		"amax": {

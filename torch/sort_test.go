@@ -17,7 +17,8 @@ import (
 func rowsOfAllKinds(t *testing.T, f func(t *testing.T, x *torch.Tensor)) {
 	r := rand.New(rand.NewSource(7))
 	for _, d := range []torch.DType{
-		torch.Float32, torch.Float64, torch.Float16, torch.Bfloat16, torch.Int64, torch.Int32, torch.Int16, torch.Int8, torch.Uint8, torch.Bool,
+		torch.Float32, torch.Float64, torch.Float16, torch.Bfloat16,
+		torch.Int64, torch.Int32, torch.Int16, torch.Int8, torch.Uint8, torch.Bool,
 	} {
 		for _, n := range []int{1, 2, 37, 700} {
 			data := make([]float64, 3*n)

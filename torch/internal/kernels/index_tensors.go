@@ -25,12 +25,12 @@ func advancedKernels() map[ops.ID]Kernel {
 // picker is a resolved list of index tensors: the elements of the indexed
 // dimensions that it picks.
 type picker struct {
-	shape  []int // of the indices
+	shape  []int   // of the indices
 	at     []int64 // element offset in the indexed dimensions, one a picked place
-	rest   []int // sizes of the other dimensions
-	step   []int // their strides
-	result []int // shape of x[indices]
-	first  int   // where the picked dimensions are in the result
+	rest   []int   // sizes of the other dimensions
+	step   []int   // their strides
+	result []int   // shape of x[indices]
+	first  int     // where the picked dimensions are in the result
 }
 
 // expandMasks replaces masks by the positions of their true elements.
