@@ -28,16 +28,12 @@ func SymmetricEigen(m Matrix, upper bool) ([]float64, Matrix) {
 			a.Set(j, i, v)
 		}
 	}
-	v := Identity(n) // rows are the vectors
-	for range jacobiSweeps {
-		if !sweepSymmetric(a, v) {
-			break
-		}
+	exponent := scaleDown(a)
+	find := jacobiEigen
+	if n > jacobiSize {
+		find = tridiagonalEigen
 	}
-	values := make([]float64, n)
-	for i := range values {
-		values[i] = a.At(i, i)
-	}
+	values, v := find(a) // rows are the vectors
 	places := make([]int, n)
 	for i := range places {
 		places[i] = i
@@ -45,12 +41,27 @@ func SymmetricEigen(m Matrix, upper bool) ([]float64, Matrix) {
 	slices.SortStableFunc(places, func(x, y int) int { return order.Floats(values[x], values[y]) })
 	sorted, vectors := make([]float64, n), New(n, n)
 	for j, from := range places {
-		sorted[j] = values[from]
+		sorted[j] = math.Ldexp(values[from], exponent)
 		for i, x := range v.Row(from) {
 			vectors.Set(i, j, x)
 		}
 	}
 	return sorted, vectors
+}
+
+// jacobiEigen replaces the symmetric matrix a, returns its eigenvalues in no order and their vectors as rows.
+func jacobiEigen(a Matrix) ([]float64, Matrix) {
+	v := Identity(a.Rows)
+	for range jacobiSweeps {
+		if !sweepSymmetric(a, v) {
+			break
+		}
+	}
+	values := make([]float64, a.Rows)
+	for i := range values {
+		values[i] = a.At(i, i)
+	}
+	return values, v
 }
 
 // sweepSymmetric rotates every pair once; false when all were diagonal.

@@ -47,15 +47,43 @@ func (m Matrix) Transposed() Matrix {
 func (m Matrix) Times(n Matrix) Matrix {
 	out := New(m.Rows, n.Cols)
 	for i := range m.Rows {
-		o := out.Row(i)
-		for k, v := range m.Row(i) {
-			if v == 0 {
+		o, row, k := out.Row(i), m.Row(i), 0
+		for ; k+4 <= len(row); k += 4 {
+			if a, b, c, d := row[k], row[k+1], row[k+2], row[k+3]; a != 0 && b != 0 && c != 0 && d != 0 {
+				addRows(o, n.Row(k), n.Row(k+1), n.Row(k+2), n.Row(k+3), a, b, c, d)
 				continue
 			}
-			for j, w := range n.Row(k) {
-				o[j] += v * w
+			for j := k; j < k+4; j++ {
+				addRow(o, n.Row(j), row[j])
 			}
+		}
+		for ; k < len(row); k++ {
+			addRow(o, n.Row(k), row[k])
 		}
 	}
 	return out
+}
+
+// addRow adds a row times a number, which may be zero.
+func addRow(o, x []float64, a float64) {
+	if a == 0 {
+		return
+	}
+	o = o[:len(x)]
+	for j, v := range x {
+		o[j] += a * v
+	}
+}
+
+// addRows is addRow for four rows, one after the other in each element, which is read and written once.
+func addRows(o, x, y, z, w []float64, a, b, c, d float64) {
+	n := len(o)
+	x, y, z, w = x[:n], y[:n], z[:n], w[:n]
+	for j, v := range o {
+		v += a * x[j]
+		v += b * y[j]
+		v += c * z[j]
+		v += d * w[j]
+		o[j] = v
+	}
 }
