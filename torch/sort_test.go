@@ -44,7 +44,7 @@ func rowsOfAllKinds(t *testing.T, f func(t *testing.T, x *torch.Tensor)) {
 					data[i] = r.NormFloat64()
 				}
 			}
-			x := torch.NewTensor(data).To(d).Reshape(3, n)
+			x := torch.NewTensor(data, kw.Dtype(torch.Float64)).To(d).Reshape(3, n)
 			t.Run(fmt.Sprint(d, n), func(t *testing.T) {
 				f(t, x)
 				f(t, x.T().Contiguous().T())

@@ -174,7 +174,10 @@ func place(k *Call, src ops.TensorArg, view ops.ID, args ...ops.Arg) {
 func flipKernel(k *Call) {
 	a := ops.In[ops.FlipArgs](k.Call)
 	x, out := array(a.Self), k.out()
-	stride, offset := append([]int{}, out.Stride...), out.Offset
+	if x.Numel() == 0 {
+		return
+	}
+	stride, offset := append([]int{}, x.Stride...), x.Offset // x runs backwards, so that out is written as it lies
 	for _, d := range wholes(a.Dims) {
 		if len(x.Shape) == 0 {
 			break
@@ -183,8 +186,5 @@ func flipKernel(k *Call) {
 		offset += (x.Shape[d] - 1) * stride[d]
 		stride[d] = -stride[d]
 	}
-	if x.Numel() == 0 {
-		return
-	}
-	strided.Copy(strided.Over(out.Storage, out.DType, out.Shape, stride, offset), x)
+	strided.Copy(out, strided.Over(x.Storage, x.DType, x.Shape, stride, offset))
 }
