@@ -47,21 +47,26 @@ func (m Matrix) Transposed() Matrix {
 func (m Matrix) Times(n Matrix) Matrix {
 	out := New(m.Rows, n.Cols)
 	for i := range m.Rows {
-		o, row, k := out.Row(i), m.Row(i), 0
-		for ; k+4 <= len(row); k += 4 {
-			if a, b, c, d := row[k], row[k+1], row[k+2], row[k+3]; a != 0 && b != 0 && c != 0 && d != 0 {
-				addRows(o, n.Row(k), n.Row(k+1), n.Row(k+2), n.Row(k+3), a, b, c, d)
-				continue
-			}
-			for j := k; j < k+4; j++ {
-				addRow(o, n.Row(j), row[j])
-			}
-		}
-		for ; k < len(row); k++ {
-			addRow(o, n.Row(k), row[k])
+		row := m.Row(i)
+		for k := 0; k < len(row); k += 4 {
+			n.addRowsTo(out.Row(i), 0, k, row[k:min(k+4, len(row))])
 		}
 	}
 	return out
+}
+
+// addRowsTo adds to o, from column on, the rows of m from first on, up to four, times these numbers, one after
+// the other in each element; a row times zero does not count.
+func (m Matrix) addRowsTo(o []float64, column, first int, times []float64) {
+	o = o[column:]
+	if len(times) == 4 && times[0] != 0 && times[1] != 0 && times[2] != 0 && times[3] != 0 {
+		row := func(i int) []float64 { return m.Row(first + i)[column:] }
+		addRows(o, row(0), row(1), row(2), row(3), times[0], times[1], times[2], times[3])
+		return
+	}
+	for i, a := range times {
+		addRow(o, m.Row(first + i)[column:], a)
+	}
 }
 
 // addRow adds a row times a number, which may be zero.
