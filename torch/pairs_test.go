@@ -185,3 +185,25 @@ func TestSoftmaxOfColumns(t *testing.T) {
 		}
 	}
 }
+
+// TestNormOfSquares: norms of all and of some dimensions, densely stored and not.
+func TestNormOfSquares(t *testing.T) {
+	torch.ManualSeed(2)
+	for _, x := range layouts(torch.Randn(7, 5, 40)) {
+		for _, dims := range [][]int{nil, {0}, {-1}, {1, 2}, {0, 2}} {
+			opts := []torch.Option{kw.Keepdim(true)}
+			if dims != nil {
+				opts = append(opts, kw.Dim(dims))
+			}
+			want := x.To(torch.Float64).Norm(opts...) // which the decomposition computes
+			if got := x.Norm(opts...); !slices.Equal(got.Shape(), want.Shape()) {
+				t.Fatalf("dimensions %v: shape %v, want %v", dims, got.Shape(), want.Shape())
+			} else {
+				near(t, got, want.Float64s()...)
+			}
+		}
+	}
+	if n := torch.NewTensor([]float32{3e19, 4e19}).Norm().Item(); !math.IsInf(n, 1) {
+		t.Errorf("the norm of numbers whose squares are beyond float32 is %v", n)
+	}
+}

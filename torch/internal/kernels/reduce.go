@@ -326,6 +326,7 @@ func reduceKernels() map[ops.ID]Kernel {
 		ops.Any: anyKernel(true), ops.AllOf: anyKernel(false),
 		ops.Argmax: argKernel(true), ops.Argmin: argKernel(false),
 		ops.Cumsum: cumKernel(false), ops.Cumprod: cumKernel(true), ops.Logcumsumexp: logcumsumexpKernel,
+		ops.Norm: normKernel,
 	}
 }
 
@@ -394,6 +395,41 @@ func sumKernel(mean bool) Kernel {
 			strided.Store(out, rounded, ops.Complex64)
 		}
 	}
+}
+
+// normKernel is the root of the sum of squares of float32.
+func normKernel(k *Call) {
+	a := ops.In[ops.NormArgs](k.Call)
+	x := array(a.Self)
+	square := a.P.IsNone() || a.P.Float() == 2
+	if k.Declined = !square || x.DType != ops.Float32 || k.dtype != ops.Float32 || len(x.Shape) == 0; k.Declined {
+		return
+	}
+	mask := make([]bool, len(x.Shape))
+	dims := wholes(a.Dim)
+	for d := range mask {
+		mask[d] = len(dims) == 0
+	}
+	for _, d := range dims {
+		mask[(d+len(mask))%len(mask)] = true
+	}
+	acc := make([]float64, strided.Product(k.out().Shape))
+	f := fold[float32, float64]{
+		step:  func(a float64, x float32) float64 { return a + float64(x)*float64(x) },
+		merge: func(a, b float64) float64 { return a + b },
+		run:   func(a float64, s []float32) float64 { return a + simd.Active().Deviation(s, 0) },
+		rows: func(acc []float64, s []float32) {
+			acc = acc[:len(s)]
+			for i, x := range s {
+				acc[i] += float64(x) * float64(x)
+			}
+		},
+	}
+	reduceInto(x, mask, acc, f)
+	for i, s := range acc {
+		acc[i] = math.Sqrt(float64(float32(s))) // infinite where the sum is, as in a compiled graph
+	}
+	strided.Store(k.out(), acc, ops.Float64)
 }
 
 func scaleMean(acc []float64, mean bool, n int) {

@@ -50,10 +50,9 @@ func topkKernel(k *Call) {
 			if largest {
 				rank.Reverse(keys)
 			}
-			places = order.PlacesOf(places, keys)
-			places.First(count, sorted)
-			for i := range picked {
-				picked[i] = places[i].At
+			places = order.First(places, keys, count, sorted)
+			for i, p := range places {
+				picked[i] = p.At
 			}
 		}
 	})

@@ -24,21 +24,30 @@ func PlacesOf(s Places, keys []uint64) Places {
 	return s
 }
 
-// First brings the k places of the least keys to the front, sorted if sorted is asked for
-// (few of many are sorted anyway).
-func (s Places) First(k int, sorted bool) {
-	n := len(s)
+// First are the k places of the least keys, sorted if sorted is asked for (few of many are sorted anyway); their
+// memory is that of s.
+func First(s Places, keys []uint64, k int, sorted bool) Places {
+	n := len(keys)
 	switch {
 	case k == 0:
+		return s[:0]
 	case k*64 <= n:
-		s.heapSelect(0, k, n)
-		s.sortHeap(0, k)
-	default:
-		s.nthElement(0, k-1, n)
-		if sorted {
-			s.Sort(0, k-1)
+		s = PlacesOf(s, keys[:k])
+		s.heapSelect(0, k, k)
+		for i, key := range keys[k:] { // what leaves the heap is not looked at again
+			if key < s[0].Key {
+				s.sift(0, 0, k, Place{key, int64(k + i)})
+			}
 		}
+		s.sortHeap(0, k)
+		return s
 	}
+	s = PlacesOf(s, keys)
+	s.nthElement(0, k-1, n)
+	if sorted {
+		s.Sort(0, k-1)
+	}
+	return s[:k]
 }
 
 // before compares the elements at two places.
