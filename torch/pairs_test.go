@@ -68,7 +68,9 @@ func TestIsinByComparing(t *testing.T) {
 // TestSumsOfExponentials: logarithms of running sums, along both dimensions, with infinities and NaN.
 func TestSumsOfExponentials(t *testing.T) {
 	inf := math.Inf(1)
-	x := torch.NewTensor([][]float64{{-inf, -inf, 1, 200, 2}, {3, inf, 1, -inf, 0}, {0, 1, math.NaN(), 2, inf}, {-900, -901, -902, 5, -inf}}).To(torch.Float64)
+	x := torch.NewTensor([][]float64{
+		{-inf, -inf, 1, 200, 2}, {3, inf, 1, -inf, 0}, {0, 1, math.NaN(), 2, inf}, {-900, -901, -902, 5, -inf},
+	}).To(torch.Float64)
 	for _, dim := range []int{0, 1} {
 		rows := x
 		if dim == 0 {
