@@ -479,7 +479,7 @@ func clampKernel(k *Call) {
 		switch {
 		case lo && hi:
 			var s loopSet
-			s[ops.Float32], s[ops.Float64] = run3(clampLoop[float32]), run3(clampLoop[float64])
+			s[ops.Float32], s[ops.Float64] = run3(clampFloats), run3(clampLoop[float64])
 			return s.withInts(
 				run3(clampLoop[int64]), run3(clampLoop[int32]), run3(clampLoop[int16]), run3(clampLoop[int8]),
 				run3(clampLoop[uint8]),
@@ -503,6 +503,21 @@ func clampLoop[T strided.Number](o, a, lo, hi []T) {
 			x = hi[i]
 		}
 		o[i] = x
+	}
+}
+
+// clampFloats is clampLoop on the bits of numbers, which the compiler chooses between without a branch.
+func clampFloats(o, a, lo, hi []float32) {
+	lo, hi, o = lo[:len(a)], hi[:len(a)], o[:len(a)]
+	for i, x := range a {
+		bits, low, high := math.Float32bits(x), math.Float32bits(lo[i]), math.Float32bits(hi[i])
+		if x < lo[i] {
+			bits = low
+		}
+		if math.Float32frombits(bits) > hi[i] {
+			bits = high
+		}
+		o[i] = math.Float32frombits(bits)
 	}
 }
 

@@ -1,9 +1,8 @@
 package kernels
 
 import (
-	"unsafe"
-
 	"tcdbg/ops"
+	"tcdbg/ops/sym"
 	"tcdbg/torch/internal/refusal"
 	"tcdbg/torch/internal/strided"
 )
@@ -26,64 +25,34 @@ func indexKernels() map[ops.ID]Kernel {
 	}
 }
 
-// checkIndex brings an index into 0..size-1.
-func checkIndex(op string, i int64, dim, size int) int {
-	if i < 0 || i >= int64(size) {
-		refusal.Fail(op, "RuntimeError", "index %d is out of bounds for dimension %d with size %d", i, dim, size)
-	}
-	return int(i)
-}
-
-// moveElement copies one element of size es.
-func moveElement(dst, src unsafe.Pointer, es int) {
-	switch es {
-	case 1:
-		*(*uint8)(dst) = *(*uint8)(src)
-	case 2:
-		*(*uint16)(dst) = *(*uint16)(src)
-	case 4:
-		*(*uint32)(dst) = *(*uint32)(src)
-	default:
-		*(*uint64)(dst) = *(*uint64)(src)
+// outside refuses positions along a dimension.
+func outside(op string, dim, size int) func(position int64) {
+	return func(position int64) {
+		refusal.Fail(op, "RuntimeError", "index %d is out of bounds for dimension %d with size %d", position, dim, size)
 	}
 }
 
 func gatherKernel(k *Call) {
 	a := ops.In[ops.GatherArgs](k.Call)
 	x, idx, out := strided.Lift(array(a.Self)), strided.Lift(strided.Dense(array(a.Index), ops.Int64)), strided.Lift(k.out())
-	dim, es := k.dim(), x.DType.Size()
-	ids := strided.Slice[int64](idx)
-	n := 0
-	strided.EachIndex(idx.Shape, func(ix []int) {
-		i := checkIndex("gather", ids[n], dim, x.Shape[dim])
-		n++
-		moveElement(unsafe.Add(out.Ptr(), strided.At(ix, out.Stride)*es), unsafe.Add(x.Ptr(), strided.AtWith(ix, x.Stride, dim, i)*es), es)
-	})
+	dim := k.dim()
+	placesAlong(out, idx, x, dim, outside("gather", dim, x.Shape[dim])).gather()
 }
 
 func scatterKernel(k *Call) {
 	a := ops.In[ops.ScatterArgs](k.Call)
 	strided.Copy(k.out(), array(a.Self))
 	idx, out := strided.Lift(strided.Dense(array(a.Index), ops.Int64)), strided.Lift(k.out())
-	dim, es := k.dim(), out.DType.Size()
-	ids := strided.Slice[int64](idx)
+	dim := k.dim()
 	src := strided.Lift(array(a.Src))
-	var one [16]byte
 	if src == nil {
-		strided.StoreNumber(unsafe.Pointer(&one), out.DType, a.Src.Arg)
+		number := strided.New(out.DType, []int{1})
+		strided.StoreNumber(number.Ptr(), out.DType, a.Src.Arg)
+		src = strided.Over(number.Storage, number.DType, idx.Shape, make([]int, len(idx.Shape)), 0)
 	} else {
 		src = strided.Dense(src, out.DType)
 	}
-	n := 0
-	strided.EachIndex(idx.Shape, func(ix []int) {
-		i := checkIndex("scatter", ids[n], dim, out.Shape[dim])
-		n++
-		from := unsafe.Pointer(&one)
-		if src != nil {
-			from = unsafe.Add(src.Ptr(), strided.At(ix, src.Stride)*es)
-		}
-		moveElement(unsafe.Add(out.Ptr(), strided.AtWith(ix, out.Stride, dim, i)*es), from, es)
-	})
+	placesAlong(src, idx, out, dim, outside("scatter", dim, out.Shape[dim])).scatter(apart(idx.Shape, dim))
 }
 
 // addTyped calls the instance of a generic kernel for an accumulating type;
@@ -126,44 +95,58 @@ func scatterAddKernel(k *Call) {
 func scatterAdd[T strided.Number | complex64](out *strided.Array, k *Call, dim int) {
 	a := ops.In[ops.ScatterAddArgs](k.Call)
 	idx, src := strided.Lift(strided.Dense(array(a.Index), ops.Int64)), strided.Lift(strided.Dense(array(a.Src), out.DType))
-	ids := strided.Slice[int64](idx)
-	base, from := (*T)(out.Ptr()), (*T)(src.Ptr())
-	n := 0
-	strided.EachIndex(idx.Shape, func(ix []int) {
-		i := checkIndex("scatter_add", ids[n], dim, out.Shape[dim])
-		n++
-		*strided.Elem(base, strided.AtWith(ix, out.Stride, dim, i)) += *strided.Elem(from, strided.At(ix, src.Stride))
-	})
+	addLines[T](placesAlong(src, idx, out, dim, outside("scatter_add", dim, out.Shape[dim])), apart(idx.Shape, dim))
 }
 
 func indexSelectKernel(k *Call) {
 	a := ops.In[ops.IndexSelectArgs](k.Call)
-	selectParts(strided.Lift(k.out()), strided.Lift(array(a.Self)), k.dim(), strided.Slice[int64](strided.Dense(array(a.Index), ops.Int64)))
+	selectParts(strided.Lift(k.out()), strided.Lift(array(a.Self)), k.dim(), strided.Dense(array(a.Index), ops.Int64))
+}
+
+// noSlab refuses the number of a slab.
+func noSlab(op string) func(position int64) {
+	return func(int64) { refusal.Fail(op, "IndexError", "index out of range in self") }
 }
 
 // selectParts copies the slabs of x with these numbers to out, one after the other.
-func selectParts(out, x *strided.Array, dim int, ids []int64) {
-	for n, i := range ids {
-		if i < 0 || int(i) >= x.Shape[dim] {
-			refusal.Fail("index_select", "IndexError", "index out of range in self")
-		}
-		strided.Copy(strided.Part(out, dim, n), strided.Part(x, dim, int(i)))
-	}
+func selectParts(out, x *strided.Array, dim int, ids *strided.Array) {
+	placesAlong(out, alongDim(ids, out.Shape, dim), x, dim, noSlab("index_select")).gather()
 }
 
 func indexAddKernel(k *Call) {
 	a := ops.In[ops.IndexAddArgs](k.Call)
 	strided.Copy(k.out(), array(a.Self))
 	out, src := strided.Lift(k.out()), strided.Lift(array(a.Source))
-	dim := k.dim()
-	ids := strided.Slice[int64](strided.Dense(array(a.Index), ops.Int64))
-	for n, i := range ids {
+	dim, ids := k.dim(), strided.Dense(array(a.Index), ops.Int64)
+	if add := adderOf(out, src, a.Alpha.Arg); add != nil {
+		idx := alongDim(ids, src.Shape, dim)
+		add(placesAlong(src, idx, out, dim, noSlab("index_add")), apart(src.Shape, dim))
+		return
+	}
+	for n, i := range strided.Slice[int64](ids) {
 		if i < 0 || int(i) >= out.Shape[dim] {
-			refusal.Fail("index_add", "IndexError", "index out of range in self")
+			noSlab("index_add")(i)
 		}
 		slab := strided.Part(out, dim, int(i))
 		accumulateInto(slab, strided.Part(src, dim, n), a.Alpha.Arg)
 	}
+}
+
+// adderOf is the loop that adds src to places of out; nil where a sum takes more than that: a factor,
+// another element type, a rounding of its own.
+func adderOf(out, src *strided.Array, times ops.Arg) func(p *places, free freedom) {
+	if one, ok := times.(sym.Int); !ok || !sym.Is(one, 1) || src.DType != out.DType {
+		return nil
+	}
+	switch out.DType {
+	case ops.Float32:
+		return addLines[float32]
+	case ops.Float64:
+		return addLines[float64]
+	case ops.Int64:
+		return addLines[int64]
+	}
+	return nil
 }
 
 // viewOf is what a view operator shows of t.
@@ -191,7 +174,10 @@ func place(k *Call, src ops.TensorArg, view ops.ID, args ...ops.Arg) {
 func flipKernel(k *Call) {
 	a := ops.In[ops.FlipArgs](k.Call)
 	x, out := array(a.Self), k.out()
-	stride, offset := append([]int{}, out.Stride...), out.Offset
+	if x.Numel() == 0 {
+		return
+	}
+	stride, offset := append([]int{}, x.Stride...), x.Offset // x runs backwards, so that out is written as it lies
 	for _, d := range wholes(a.Dims) {
 		if len(x.Shape) == 0 {
 			break
@@ -200,8 +186,5 @@ func flipKernel(k *Call) {
 		offset += (x.Shape[d] - 1) * stride[d]
 		stride[d] = -stride[d]
 	}
-	if x.Numel() == 0 {
-		return
-	}
-	strided.Copy(strided.Over(out.Storage, out.DType, out.Shape, stride, offset), x)
+	strided.Copy(out, strided.Over(x.Storage, x.DType, x.Shape, stride, offset))
 }

@@ -3,7 +3,6 @@ package kernels
 import (
 	"math"
 	"slices"
-	"unsafe"
 
 	"tcdbg/ops"
 	"tcdbg/torch/internal/refusal"
@@ -26,12 +25,12 @@ func advancedKernels() map[ops.ID]Kernel {
 // picker is a resolved list of index tensors: the elements of the indexed
 // dimensions that it picks.
 type picker struct {
-	shape  []int // of the indices
-	at     []int // element offset in the indexed dimensions, one a picked place
-	rest   []int // sizes of the other dimensions
-	step   []int // their strides
-	result []int // shape of x[indices]
-	first  int   // where the picked dimensions are in the result
+	shape  []int   // of the indices
+	at     []int64 // element offset in the indexed dimensions, one a picked place
+	rest   []int   // sizes of the other dimensions
+	step   []int   // their strides
+	result []int   // shape of x[indices]
+	first  int     // where the picked dimensions are in the result
 }
 
 // expandMasks replaces masks by the positions of their true elements.
@@ -87,7 +86,7 @@ func newPicker(op *ops.Op, x *strided.Array, list []ops.Value) *picker {
 		refusal.Raise(op, err)
 	}
 	p := &picker{shape: strided.Plain(picked), result: strided.Plain(shape)}
-	p.at = make([]int, strided.Product(p.shape))
+	p.at = make([]int64, strided.Product(p.shape))
 	first, last, count := -1, -1, 0
 	for d := range x.Shape {
 		if d >= len(ids) || ids[d] == nil {
@@ -118,7 +117,7 @@ func (p *picker) add(op string, idx *strided.Array, dim, size, stride int) {
 		if v < 0 {
 			v += int64(size)
 		}
-		p.at[i] += int(v) * stride
+		p.at[i] += v * int64(stride)
 	}
 }
 
@@ -143,26 +142,18 @@ func indexKernel(k *Call) []any {
 	x := array(a.Self)
 	p := newPicker(k.Op, x, a.Indices.Values())
 	out := strided.New(x.DType, p.result)
-	dst := p.arranged(out)
-	n := 0
-	kk := len(p.shape)
-	if strided.Product(p.rest) == 0 {
-		return []any{out}
-	}
-	if len(p.rest) == 0 || strided.Product(p.rest) == 1 {
-		es := x.DType.Size()
-		strided.EachIndex(p.shape, func(ix []int) {
-			moveElement(unsafe.Add(dst.Ptr(), strided.At(ix, dst.Stride[:kk])*es), unsafe.Add(x.Ptr(), p.at[n]*es), es)
-			n++
-		})
-		return []any{out}
-	}
-	strided.EachIndex(p.shape, func(ix []int) {
-		src := strided.Over(x.Storage, x.DType, p.rest, p.step, x.Offset+p.at[n])
-		n++
-		strided.Copy(strided.Over(dst.Storage, dst.DType, p.rest, dst.Stride[kk:], dst.Offset+strided.At(ix, dst.Stride[:kk])), src)
-	})
+	p.places(p.arranged(out), x).gather()
 	return []any{out}
+}
+
+// places are the elements of x that are picked, and of list, which is arranged.
+func (p *picker) places(list, x *strided.Array) *places {
+	shape := append(slices.Clone(p.shape), p.rest...)
+	return &places{
+		shape: shape, list: list.Stride, ids: append(strided.ContiguousStrides(p.shape), make([]int, len(p.rest))...),
+		array: append(make([]int, len(p.shape)), p.step...), positions: p.at, scale: 1, size: math.MaxInt,
+		listPtr: list.Ptr(), arrayPtr: x.Ptr(), elementSize: x.DType.Size(),
+	}
 }
 
 func indexPutKernel(k *Call) {
@@ -187,15 +178,19 @@ func indexPutKernel(k *Call) {
 	if strided.Product(p.result) == 0 {
 		return
 	}
+	if !a.Accumulate.Bool() {
+		p.places(from, out).scatter(oneByOne)
+		return
+	}
+	if add := adderOf(out, from, oneArg); add != nil {
+		add(p.places(from, out), oneByOne)
+		return
+	}
 	strided.EachIndex(p.shape, func(ix []int) {
-		dst := strided.Over(out.Storage, out.DType, p.rest, p.step, out.Offset+p.at[n])
+		dst := strided.Over(out.Storage, out.DType, p.rest, p.step, out.Offset+int(p.at[n]))
 		n++
 		v := strided.Over(from.Storage, from.DType, p.rest, from.Stride[kk:], from.Offset+strided.At(ix, from.Stride[:kk]))
-		if a.Accumulate.Bool() {
-			accumulateInto(dst, v, oneArg)
-			return
-		}
-		strided.Copy(dst, v)
+		accumulateInto(dst, v, oneArg)
 	})
 }
 
@@ -211,51 +206,69 @@ func scatterReduceKernel(k *Call) {
 func scatterReduce[T strided.Number](out *strided.Array, k *Call, dim int) {
 	a := ops.In[ops.ScatterReduceArgs](k.Call)
 	idx, src := strided.Lift(strided.Dense(array(a.Index), ops.Int64)), strided.Lift(strided.Dense(array(a.Src), out.DType))
-	ids := strided.Slice[int64](idx)
-	base, from := (*T)(out.Ptr()), (*T)(src.Ptr())
-	how, keep := a.Reduce.Str(), a.IncludeSelf.Bool()
-	count := map[int]int{}
-	n := 0
-	strided.EachIndex(idx.Shape, func(ix []int) {
-		i := checkIndex("scatter_reduce", ids[n], dim, out.Shape[dim])
-		n++
-		to := strided.AtWith(ix, out.Stride, dim, i)
-		x, p := *strided.Elem(from, strided.At(ix, src.Stride)), strided.Elem(base, to)
-		count[to]++
-		if count[to] == 1 && !keep {
-			*p = x
-			return
-		}
-		*p = combine(how, *p, x)
-	})
-	if how != "mean" {
+	p := placesAlong(src, idx, out, dim, outside("scatter_reduce", dim, out.Shape[dim]))
+	base, join, mean := (*T)(out.Ptr()), combiner[T](a.Reduce.Str()), a.Reduce.Str() == "mean"
+	if a.IncludeSelf.Bool() && !mean {
+		foldLines(p, func(at int, x T) {
+			to := strided.Elem(base, at)
+			*to = join(*to, x)
+		})
 		return
 	}
-	for to, c := range count {
-		if keep {
-			c++
+	count := make([]int, extent(out))
+	first := 0
+	if a.IncludeSelf.Bool() {
+		first = 1 // what is there counts
+	}
+	foldLines(p, func(at int, x T) {
+		to := strided.Elem(base, at)
+		if count[at]++; count[at]+first == 1 {
+			*to = x
+			return
 		}
-		p := strided.Elem(base, to)
-		*p = divideDown(*p, T(c))
+		*to = join(*to, x)
+	})
+	for at, c := range count {
+		if mean && c > 0 {
+			to := strided.Elem(base, at)
+			*to = divideDown(*to, T(c+first))
+		}
 	}
 }
 
-func combine[T strided.Number](how string, a, x T) T {
+// extent is how many elements lie between the first and the last of an array, both counted.
+func extent(x *strided.Array) int {
+	if x.Numel() == 0 {
+		return 0
+	}
+	n := 1
+	for d, size := range x.Shape {
+		n += (size - 1) * x.Stride[d]
+	}
+	return n
+}
+
+// combiner is a reduction by its name; a mean is a sum that is divided later.
+func combiner[T strided.Number](how string) func(a, x T) T {
 	switch how {
 	case "prod":
-		return a * x
+		return func(a, x T) T { return a * x }
 	case "amax":
-		if x > a || x != x {
-			return x
+		return func(a, x T) T {
+			if x > a || x != x {
+				return x
+			}
+			return a
 		}
-		return a
 	case "amin":
-		if x < a || x != x {
-			return x
+		return func(a, x T) T {
+			if x < a || x != x {
+				return x
+			}
+			return a
 		}
-		return a
 	}
-	return a + x
+	return func(a, x T) T { return a + x }
 }
 
 // divideDown divides; integers round towards minus infinity.

@@ -149,14 +149,21 @@ func solveKernel(k *Call) {
 	wide := matrices(widened(a, solvedBatch(k, vector)))
 	out := make([]linalg.Matrix, len(wide))
 	left := args.Left.Bool()
+	shared := left && len(own) == len(wide) // one factorization solves and tells what is singular
 	eachMatrix(wide, func(i int, m linalg.Matrix) {
 		if left {
-			out[i] = linalg.FactorLU(m).Solve(right[i])
+			f := linalg.FactorLU(m)
+			if shared {
+				info[i] = int64(f.Singular)
+			}
+			out[i] = f.Solve(right[i])
 			return
 		}
 		out[i] = linalg.FactorLU(m.Transposed()).Solve(right[i].Transposed()).Transposed()
 	})
-	eachMatrix(own, func(i int, m linalg.Matrix) { info[i] = int64(linalg.FactorLU(m).Singular) })
+	if !shared {
+		eachMatrix(own, func(i int, m linalg.Matrix) { info[i] = int64(linalg.FactorLU(m).Singular) })
+	}
 	for i, n := range info {
 		if n != 0 && args.CheckErrors.Bool() {
 			refusal.Fail(

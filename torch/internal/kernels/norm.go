@@ -32,18 +32,23 @@ func softmaxKernel(k *Call, log bool) {
 	if strided.Product(out.Shape) == 0 || inner == 1 && softmaxHalfRows(out, k.self(), n, log) {
 		return
 	}
-	x := strided.Dense(k.self(), d)
+	x := k.self()
+	if inner > 1 { // other dimensions become rows, which are turned back at the end
+		last := len(x.Shape) - 1
+		x, out = moveDim(x, k.dim(), last), moveDim(out, k.dim(), last)
+	}
+	x = strided.Dense(x, d)
 	res := out
 	if out.DType != d || !out.IsContiguous() {
 		res = strided.New(d, out.Shape)
 	}
 	switch {
 	case d == ops.Float64:
-		softmaxRows(strided.Slice[float64](res), strided.Slice[float64](x), n, inner, log)
+		softmaxRows(strided.Slice[float64](res), strided.Slice[float64](x), n, log)
 	case log && inner == 1 && out.DType != d:
 		halfLogSoftmax(out.DType, strided.Slice[float32](res), strided.Slice[float32](x), n)
 	default:
-		softmax32(strided.Slice[float32](res), strided.Slice[float32](x), n, inner, log)
+		softmax32(strided.Slice[float32](res), strided.Slice[float32](x), n, log)
 	}
 	if res != out {
 		strided.Copy(out, res)
@@ -61,47 +66,44 @@ func softmaxHalfRows(out, x *strided.Array, n int, log bool) bool {
 	})
 }
 
-func softmaxRows[T float32 | float64](dst, src []T, n, inner int, log bool) {
+func softmaxRows(dst, src []float64, n int, log bool) {
 	parallel.For(len(src)/n, len(src)*4, func(from, to int) {
-		for o := from; o < to; o++ {
-			at := o/inner*n*inner + o%inner
-			high := math.Inf(-1)
-			for i := range n {
-				v := float64(src[at+i*inner])
-				if v > high || v != v {
-					high = v
-				}
-			}
-			sum := 0.0
-			for i := range n {
-				e := math.Exp(float64(src[at+i*inner]) - high)
-				sum += e
-				if !log {
-					dst[at+i*inner] = T(e)
-				}
-			}
-			if log {
-				ls := math.Log(sum)
-				for i := range n {
-					dst[at+i*inner] = T(float64(src[at+i*inner]) - high - ls)
-				}
-				continue
-			}
-			inv := 1 / sum
-			for i := range n {
-				dst[at+i*inner] = T(float64(dst[at+i*inner]) * inv)
-			}
+		for at := from * n; at < to*n; at += n {
+			softmaxRow(dst[at:at+n], src[at:at+n], log)
 		}
 	})
 }
 
-// softmax32 is softmaxRows on vectors: along rows, or on many rows' columns at
-// once where the dimension is not the last.
-func softmax32(dst, src []float32, n, inner int, log bool) {
-	if inner > 1 {
-		softmaxRows(dst, src, n, inner, log)
+func softmaxRow(dst, src []float64, log bool) {
+	high := math.Inf(-1)
+	for _, v := range src {
+		if v > high || v != v {
+			high = v
+		}
+	}
+	sum := 0.0
+	for i, v := range src {
+		e := math.Exp(v - high)
+		sum += e
+		if !log {
+			dst[i] = e
+		}
+	}
+	if log {
+		ls := math.Log(sum)
+		for i, v := range src {
+			dst[i] = v - high - ls
+		}
 		return
 	}
+	inv := 1 / sum
+	for i := range dst {
+		dst[i] *= inv
+	}
+}
+
+// softmax32 is softmaxRows on vectors.
+func softmax32(dst, src []float32, n int, log bool) {
 	l := simd.Active()
 	parallel.For(len(src)/n, len(src)*4, func(from, to int) {
 		w := NewRowWriter(l, len(dst), n)

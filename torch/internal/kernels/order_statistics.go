@@ -1,7 +1,6 @@
 package kernels
 
 import (
-	"cmp"
 	"math"
 
 	"tcdbg/ops"
@@ -20,46 +19,40 @@ func choiceKernels() map[ops.ID]Kernel {
 	}
 }
 
-// comparer compares positions of a row.
-func comparer(row []float64, keys []int64) func(a, b int) int {
-	if row != nil {
-		return func(a, b int) int { return order.Floats(row[a], row[b]) }
-	}
-	return func(a, b int) int { return cmp.Compare(keys[a], keys[b]) }
-}
-
 // modeKernel takes the least of the most frequent values, at its last position.
 func modeKernel(k *Call) {
-	selectRows(k, k.dim(), func(row []float64, keys []int64) []int {
-		compare := comparer(row, keys)
-		all := max(len(row), len(keys))
-		s := order.NewSelection(all, func(i, j int) bool { return compare(i, j) < 0 })
-		s.Sort(0, all) // PyTorch answers the last of the equal ones in this order
-		order := s.At
-		best, most, run := 0, 0, 0
-		for i, at := range order {
-			run++
-			if i+1 < len(order) && compare(at, order[i+1]) == 0 {
-				continue
+	selectRows(k, k.dim(), 1, func(order.Keys) chooser {
+		var places order.Places
+		return func(picked []int64, keys []uint64) {
+			places = order.PlacesOf(places, keys)
+			places.Sort(0, len(places)) // PyTorch answers the last of the equal ones in this order
+			most, run := 0, 0
+			for i, p := range places {
+				run++
+				if i+1 < len(places) && p.Key == places[i+1].Key {
+					continue
+				}
+				if run > most {
+					picked[0], most = p.At, run
+				}
+				run = 0
 			}
-			if run > most {
-				best, most = at, run
-			}
-			run = 0
 		}
-		return []int{best}
 	})
 }
 
 // nanmedianKernel is the lower median of the numbers of a row.
 func nanmedianKernel(k *Call) {
-	selectRows(k, k.dim(), func(row []float64, keys []int64) []int {
-		order := orderOf(row, keys, false)
-		n := len(order)
-		for n > 0 && row != nil && row[order[n-1]] != row[order[n-1]] {
-			n--
+	selectRows(k, k.dim(), 1, func(rank order.Keys) chooser {
+		sort, at := sorted(false)(rank), make([]int64, lengthAlong(k, k.dim()))
+		return func(picked []int64, keys []uint64) {
+			sort(at, keys)
+			n := len(at)
+			for n > 0 && rank.IsNaN(keys[at[n-1]]) {
+				n--
+			}
+			picked[0] = at[max(n-1, 0)/2]
 		}
-		return order[max(n-1, 0)/2:][:1]
 	})
 }
 
@@ -67,14 +60,13 @@ func nanmedianKernel(k *Call) {
 func kthKernel(k *Call) {
 	a := ops.In[ops.KthvalueArgs](k.Call)
 	nth := max(whole(a.K)-1, 0)
-	selectRows(k, along(a.Dim, array(a.Self)), func(row []float64, keys []int64) []int {
-		places := make([]int, max(len(row), len(keys)))
-		for i := range places {
-			places[i] = i
+	selectRows(k, along(a.Dim, array(a.Self)), 1, func(order.Keys) chooser {
+		var places order.Places
+		return func(picked []int64, keys []uint64) {
+			places = order.PlacesOf(places, keys)
+			order.QuickSelect(places, nth)
+			picked[0] = places[nth].At
 		}
-		compare := comparer(row, keys)
-		order.QuickSelect(places, nth, func(a, b int) bool { return compare(a, b) > 0 })
-		return places[nth : nth+1]
 	})
 }
 

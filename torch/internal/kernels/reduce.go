@@ -7,6 +7,7 @@ import (
 	"tcdbg/ops"
 	"tcdbg/torch/internal/parallel"
 	"tcdbg/torch/internal/simd"
+	"tcdbg/torch/internal/special"
 	"tcdbg/torch/internal/strided"
 )
 
@@ -228,40 +229,73 @@ func sumFold[T strided.Number, A strided.Number]() fold[T, A] {
 }
 
 func prodFold[T, A strided.Number]() fold[T, A] {
-	return fold[T, A]{init: 1, step: func(a A, x T) A { return a * A(x) }, merge: func(a, b A) A { return a * b }}
+	return fold[T, A]{
+		init: 1, step: func(a A, x T) A { return a * A(x) }, merge: func(a, b A) A { return a * b },
+		rows: func(acc []A, s []T) {
+			acc = acc[:len(s)]
+			for i, x := range s {
+				acc[i] *= A(x)
+			}
+		},
+	}
 }
 
+// maxFold keeps the first NaN, else the first of the greatest numbers.
 func maxFold[T strided.Number](low T) fold[T, T] {
 	step := func(a, x T) T {
-		if x > a || x != x {
+		if a == a && (x > a || x != x) {
 			return x
 		}
 		return a
 	}
-	return fold[T, T]{init: low, step: func(a, x T) T {
-		if a != a {
+	return fold[T, T]{
+		init: low, step: step, merge: step,
+		run: func(a T, s []T) T {
+			for _, x := range s {
+				if a == a && (x > a || x != x) {
+					a = x
+				}
+			}
 			return a
-		}
-		return step(a, x)
-	}, merge: func(a, b T) T {
-		if a != a {
-			return a
-		}
-		return step(a, b)
-	}}
+		},
+		rows: func(acc []T, s []T) {
+			acc = acc[:len(s)]
+			for i, x := range s {
+				if a := acc[i]; a == a && (x > a || x != x) {
+					acc[i] = x
+				}
+			}
+		},
+	}
 }
 
+// minFold is maxFold of the least numbers.
 func minFold[T strided.Number](high T) fold[T, T] {
-	f := func(a, x T) T {
-		if a != a {
-			return a
-		}
-		if x < a || x != x {
+	step := func(a, x T) T {
+		if a == a && (x < a || x != x) {
 			return x
 		}
 		return a
 	}
-	return fold[T, T]{init: high, step: f, merge: f}
+	return fold[T, T]{
+		init: high, step: step, merge: step,
+		run: func(a T, s []T) T {
+			for _, x := range s {
+				if a == a && (x < a || x != x) {
+					a = x
+				}
+			}
+			return a
+		},
+		rows: func(acc []T, s []T) {
+			acc = acc[:len(s)]
+			for i, x := range s {
+				if a := acc[i]; a == a && (x < a || x != x) {
+					acc[i] = x
+				}
+			}
+		},
+	}
 }
 
 // dimMask marks the folded dimensions of a call.
@@ -291,7 +325,8 @@ func reduceKernels() map[ops.ID]Kernel {
 		ops.Amax: extremumKernel(true), ops.Amin: extremumKernel(false),
 		ops.Any: anyKernel(true), ops.AllOf: anyKernel(false),
 		ops.Argmax: argKernel(true), ops.Argmin: argKernel(false),
-		ops.Cumsum: cumKernel(false), ops.Cumprod: cumKernel(true),
+		ops.Cumsum: cumKernel(false), ops.Cumprod: cumKernel(true), ops.Logcumsumexp: logcumsumexpKernel,
+		ops.Norm: normKernel,
 	}
 }
 
@@ -360,6 +395,41 @@ func sumKernel(mean bool) Kernel {
 			strided.Store(out, rounded, ops.Complex64)
 		}
 	}
+}
+
+// normKernel is the root of the sum of squares of float32.
+func normKernel(k *Call) {
+	a := ops.In[ops.NormArgs](k.Call)
+	x := array(a.Self)
+	square := a.P.IsNone() || a.P.Float() == 2
+	if k.Declined = !square || x.DType != ops.Float32 || k.dtype != ops.Float32 || len(x.Shape) == 0; k.Declined {
+		return
+	}
+	mask := make([]bool, len(x.Shape))
+	dims := wholes(a.Dim)
+	for d := range mask {
+		mask[d] = len(dims) == 0
+	}
+	for _, d := range dims {
+		mask[(d+len(mask))%len(mask)] = true
+	}
+	acc := make([]float64, strided.Product(k.out().Shape))
+	f := fold[float32, float64]{
+		step:  func(a float64, x float32) float64 { return a + float64(x)*float64(x) },
+		merge: func(a, b float64) float64 { return a + b },
+		run:   func(a float64, s []float32) float64 { return a + simd.Active().Deviation(s, 0) },
+		rows: func(acc []float64, s []float32) {
+			acc = acc[:len(s)]
+			for i, x := range s {
+				acc[i] += float64(x) * float64(x)
+			}
+		},
+	}
+	reduceInto(x, mask, acc, f)
+	for i, s := range acc {
+		acc[i] = math.Sqrt(float64(float32(s))) // infinite where the sum is, as in a compiled graph
+	}
+	strided.Store(k.out(), acc, ops.Float64)
 }
 
 func scaleMean(acc []float64, mean bool, n int) {
@@ -490,20 +560,66 @@ func argLoop[T strided.Number](x *strided.Array, dim int, out *strided.Array, hi
 	n, step := x.Shape[dim], x.Stride[dim]
 	base := (*T)(x.Ptr())
 	acc := make([]int64, strided.Product(size))
-	parallel.For(len(acc), len(acc)*n, func(from, to int) {
-		for o := from; o < to; o++ {
-			p := strided.Elem(base, offsetOf(o, size, stride))
-			best, at := *p, 0
-			for i := 1; i < n && best == best; i++ {
-				v := *strided.Elem(p, i*step)
-				if v != v || (high && v > best) || (!high && v < best) {
-					best, at = v, i
+	if last := len(size) - 1; last >= 0 && stride[last] == 1 && step != 1 {
+		argRows(acc, base, size, stride, n, step, high)
+	} else {
+		parallel.For(len(acc), len(acc)*n, func(from, to int) {
+			for o := from; o < to; o++ {
+				p := strided.Elem(base, offsetOf(o, size, stride))
+				best, at := *p, 0
+				for i := 1; i < n && best == best; i++ {
+					v := *strided.Elem(p, i*step)
+					if v != v || (high && v > best) || (!high && v < best) {
+						best, at = v, i
+					}
+				}
+				acc[o] = int64(at)
+			}
+		})
+	}
+	strided.Store(out, acc, ops.Int64)
+}
+
+// argRows finds the positions of many neighbours at once, so that memory is read as it lies.
+func argRows[T strided.Number](acc []int64, base *T, size, stride []int, n, step int, high bool) {
+	const block = 512
+	last := len(size) - 1
+	width := size[last]
+	blocks := (width + block - 1) / block
+	parallel.For(strided.Product(size[:last])*blocks, len(acc)*n, func(from, to int) {
+		best := make([]T, block)
+		for b := from; b < to; b++ {
+			row, col := b/blocks, b%blocks*block
+			w := min(block, width-col)
+			p := strided.Elem(base, offsetOf(row, size[:last], stride[:last])+col)
+			at, best := acc[row*width+col:][:w], best[:w]
+			copy(best, unsafe.Slice(p, w))
+			for i := 1; i < n; i++ {
+				if s := unsafe.Slice(strided.Elem(p, i*step), w); high {
+					greaterAt(best, at, s, int64(i))
+				} else {
+					lessAt(best, at, s, int64(i))
 				}
 			}
-			acc[o] = int64(at)
 		}
 	})
-	strided.Store(out, acc, ops.Int64)
+}
+
+// greaterAt puts i where s is greater than the best so far, or the first NaN.
+func greaterAt[T strided.Number](best []T, at []int64, s []T, i int64) {
+	for j, v := range s {
+		if b := best[j]; b == b && (v > b || v != v) {
+			best[j], at[j] = v, i
+		}
+	}
+}
+
+func lessAt[T strided.Number](best []T, at []int64, s []T, i int64) {
+	for j, v := range s {
+		if b := best[j]; b == b && (v < b || v != v) {
+			best[j], at[j] = v, i
+		}
+	}
 }
 
 func cumKernel(prod bool) Kernel {
@@ -551,4 +667,29 @@ func cumLoop[T, A strided.Number](x *strided.Array, dim int, out *strided.Array,
 		}
 	})
 	strided.Copy(out, res)
+}
+
+// logcumsumexpKernel sums in float64, as the logarithms of sums so far, and rounds once: the derivative takes
+// differences of them.
+func logcumsumexpKernel(k *Call) {
+	if len(k.self().Shape) == 0 {
+		strided.Copy(k.out(), k.self())
+		return
+	}
+	x, dim := k.self().Float64s(), k.dim()
+	shape := k.self().Shape
+	n, inner := shape[dim], strided.Product(shape[dim+1:])
+	const work = 32 // of an exponential and a logarithm
+	parallel.For(strided.Product(shape[:dim])*inner, len(x)*work, func(from, to int) {
+		for o := from; o < to; o++ {
+			at := o/inner*n*inner + o%inner
+			acc := math.Inf(-1)
+			for range n {
+				acc = special.Logaddexp(acc, x[at])
+				x[at] = acc
+				at += inner
+			}
+		}
+	})
+	strided.Store(k.out(), x, ops.Float64)
 }

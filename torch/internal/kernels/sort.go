@@ -1,9 +1,9 @@
 package kernels
 
 import (
-	"cmp"
 	"slices"
 	"sort"
+	"unsafe"
 
 	"tcdbg/ops"
 	"tcdbg/torch/internal/order"
@@ -21,171 +21,77 @@ func sortKernels() map[ops.ID]Kernel {
 	}
 }
 
-// alongRows calls f for every row of x along a dimension: its values as
-// float64 (exact for the integers that fit) and the positions of its elements
-// in row-major order. Integers beyond 2^53 are compared as keys.
-func alongRows(x *strided.Array, dim int, f func(row []float64, keys []int64, at []int)) {
-	x = strided.Lift(x)
-	n := x.Shape[dim]
-	inner := strided.Product(x.Shape[dim+1:])
-	outer := strided.Product(x.Shape[:dim])
-	var vals []float64
-	var keys []int64
-	if x.DType.IsFloat() {
-		vals = x.Float64s()
-	} else {
-		keys = x.Int64s()
-	}
-	for o := range outer {
-		for i := range inner {
-			at := make([]int, n)
-			var row []float64
-			var krow []int64
-			for j := range n {
-				at[j] = (o*n+j)*inner + i
-				if vals != nil {
-					row = append(row, vals[at[j]])
-				} else {
-					krow = append(krow, keys[at[j]])
-				}
+// sorted starts sorters of rows.
+func sorted(descending bool) func(keys order.Keys) chooser {
+	return func(k order.Keys) chooser {
+		s := new(order.Sorter)
+		return func(picked []int64, keys []uint64) {
+			if descending {
+				k.Reverse(keys)
 			}
-			f(row, krow, at)
+			s.Sort(picked, keys, k.Bits)
 		}
 	}
-}
-
-// orderOf sorts positions 0..n-1 of a row, stably.
-func orderOf(row []float64, keys []int64, descending bool) []int {
-	n := max(len(row), len(keys))
-	idx := make([]int, n)
-	for i := range idx {
-		idx[i] = i
-	}
-	slices.SortStableFunc(idx, func(a, b int) int {
-		var c int
-		if row != nil {
-			c = order.Floats(row[a], row[b])
-		} else {
-			c = cmp.Compare(keys[a], keys[b])
-		}
-		if descending {
-			return -c
-		}
-		return c
-	})
-	return idx
-}
-
-// selectRows fills values and indices of a call: choose gives for each row the
-// chosen positions.
-func selectRows(k *Call, dim int, choose func(row []float64, keys []int64) []int) {
-	x := strided.Lift(k.self())
-	count := 0
-	var from, pos []int64
-	alongRows(x, dim, func(row []float64, keys []int64, at []int) {
-		picked := choose(row, keys)
-		count = len(picked)
-		for _, p := range picked {
-			from, pos = append(from, int64(at[p])), append(pos, int64(p))
-		}
-	})
-	// Rows come out one after the other; the dimension goes back to its place.
-	shape := append(strided.RemoveAt(x.Shape, dim), count)
-	flat := strided.Dense(x, x.DType)
-	values := strided.New(x.DType, shape)
-	es := x.DType.Size()
-	for i, f := range from {
-		copy(values.Storage.Bytes()[i*es:(i+1)*es], flat.Storage.Bytes()[(flat.Offset+int(f))*es:(flat.Offset+int(f)+1)*es])
-	}
-	order := make([]int, 0, len(shape))
-	for i := range len(shape) - 1 {
-		order = append(order, i)
-	}
-	order = slices.Insert(order, dim, len(shape)-1)
-	put := func(dst *strided.Array, src *strided.Array) {
-		src = strided.Permuted(src, order)
-		if len(dst.Shape) != len(src.Shape) {
-			src = strided.Over(src.Storage, src.DType, dst.Shape, removeOnes(src, dst.Shape, dim), src.Offset)
-		}
-		strided.Copy(dst, src)
-	}
-	put(k.Outs[0], values)
-	idx := strided.New(ops.Int64, shape)
-	copy(strided.Slice[int64](idx), pos)
-	put(k.Outs[1], idx)
-}
-
-// removeOnes drops the stride of dimension dim, or all for a 0-dim result.
-func removeOnes(t *strided.Array, shape []int, dim int) []int {
-	if len(shape) == 0 {
-		return nil
-	}
-	return strided.RemoveAt(t.Stride, dim)
 }
 
 func sortKernel(k *Call) {
-	descending := ops.In[ops.SortArgs](k.Call).Descending.Bool()
-	selectRows(k, k.dim(), func(row []float64, keys []int64) []int { return orderOf(row, keys, descending) })
+	selectRows(k, k.dim(), lengthAlong(k, k.dim()), sorted(ops.In[ops.SortArgs](k.Call).Descending.Bool()))
 }
+
+// lengthAlong is the size of a dimension of self.
+func lengthAlong(k *Call, dim int) int { return strided.Lift(k.self()).Shape[dim] }
 
 func topkKernel(k *Call) {
 	a := ops.In[ops.TopkArgs](k.Call)
 	count, largest, sorted := whole(a.K), a.Largest.Bool(), a.Sorted.Bool()
-	selectRows(k, along(a.Dim, array(a.Self)), func(row []float64, keys []int64) []int {
-		compare := comparer(row, keys)
-		less := func(i, j int) bool { return compare(i, j) < 0 }
-		if largest {
-			less = func(i, j int) bool { return compare(i, j) > 0 }
+	selectRows(k, along(a.Dim, array(a.Self)), count, func(rank order.Keys) chooser {
+		var places order.Places
+		return func(picked []int64, keys []uint64) {
+			if largest {
+				rank.Reverse(keys)
+			}
+			places = order.First(places, keys, count, sorted)
+			for i, p := range places {
+				picked[i] = p.At
+			}
 		}
-		return order.First(max(len(row), len(keys)), count, sorted, less)
 	})
 }
 
 func medianKernel(k *Call) {
-	selectRows(k, k.dim(), func(row []float64, keys []int64) []int {
-		for i, v := range row {
-			if v != v {
-				return []int{i}
+	selectRows(k, k.dim(), 1, func(rank order.Keys) chooser {
+		sort, at := sorted(false)(rank), make([]int64, lengthAlong(k, k.dim()))
+		return func(picked []int64, keys []uint64) {
+			if i := slices.IndexFunc(keys, rank.IsNaN); i >= 0 {
+				picked[0] = int64(i)
+				return
 			}
+			sort(at, keys)
+			picked[0] = at[(len(at)-1)/2]
 		}
-		order := orderOf(row, keys, false)
-		return order[(len(order)-1)/2:][:1]
 	})
 }
 
+// cumExtremum chooses the latest of the greatest numbers so far, or of the least; NaN is chosen before all.
 func cumExtremum(high bool) Kernel {
 	return func(k *Call) {
-		selectRows(k, k.dim(), func(row []float64, keys []int64) []int {
-			n := max(len(row), len(keys))
-			out := make([]int, n)
-			best := 0
-			for i := range n {
-				var c int
-				if row != nil {
-					c = order.Floats(row[i], row[best])
-					if row[best] != row[best] && row[i] == row[i] {
-						c = -1
-					}
-					if !high {
-						c = -c
-						if row[i] != row[i] {
-							c = 1
-						} else if row[best] != row[best] {
-							c = -1
-						}
-					}
-				} else {
-					c = cmp.Compare(keys[i], keys[best])
-					if !high {
-						c = -c
-					}
+		selectRows(k, k.dim(), lengthAlong(k, k.dim()), func(rank order.Keys) chooser {
+			return func(picked []int64, keys []uint64) {
+				if !high {
+					rank.Reverse(keys)
 				}
-				if c >= 0 {
-					best = i
+				best := 0
+				for i, key := range keys {
+					if rank.Floats && !high && key == 0 {
+						key = rank.Last() // NaN, which was above all
+						keys[i] = key
+					}
+					if key >= keys[best] {
+						best = i
+					}
+					picked[i] = int64(best)
 				}
-				out[i] = best
 			}
-			return out
 		})
 	}
 }
@@ -249,7 +155,7 @@ func selected(x *strided.Array, dim int, ids []int64) *strided.Array {
 		shape[dim] = len(ids)
 	}
 	out := strided.New(x.DType, shape)
-	selectParts(strided.Lift(out), strided.Lift(x), dim, ids)
+	selectParts(strided.Lift(out), strided.Lift(x), dim, longs(ids, len(ids)))
 	return out
 }
 
@@ -259,32 +165,41 @@ func longs(v []int64, shape ...int) *strided.Array {
 	return t
 }
 
+// nonzeroKernel gives the positions as a matrix whose columns lie together, as PyTorch does.
 func nonzeroKernel(k *Call) []any {
 	x := k.self()
-	var out []int64
-	rows, n := 0, 0
-	set := x.Bools()
-	strided.EachIndex(x.Shape, func(ix []int) {
-		if set[n] {
-			rows++
-			for _, i := range ix {
-				out = append(out, int64(i))
-			}
+	set := placesOf(x.Bools())
+	rows, cols := len(set), len(x.Shape)
+	out := strided.New(ops.Int64, []int{cols, rows})
+	v := strided.Slice[int64](out)
+	for d := cols - 1; d > 0; d-- { // what is left in set is the place among the dimensions before
+		column, size := v[d*rows:][:rows], uint64(x.Shape[d])
+		for i, p := range set {
+			q := uint64(p) / size
+			column[i], set[i] = int64(uint64(p)-q*size), int64(q)
 		}
-		n++
-	})
-	return []any{byColumn(out, rows, len(x.Shape))}
+	}
+	copy(v, set[:min(len(v), rows)])
+	return []any{strided.Over(out.Storage, ops.Int64, []int{rows, cols}, []int{1, max(rows, 1)}, 0)}
 }
 
-// byColumn is a matrix of rows whose columns lie together, as PyTorch returns
-// positions.
-func byColumn(v []int64, rows, cols int) *strided.Array {
-	t := longs(make([]int64, len(v)), cols, rows)
-	for i, x := range v {
-		strided.Slice[int64](t)[i%cols*rows+i/cols] = x
+// placesOf lists where set is true.
+func placesOf(set []bool) []int64 {
+	n := 0
+	for _, on := range set {
+		n += one(on)
 	}
-	return strided.Over(t.Storage, ops.Int64, []int{rows, cols}, []int{1, max(rows, 1)}, 0)
+	at := make([]int64, n+1) // a place behind the last, where what is not set goes
+	n = 0
+	for i, on := range set {
+		at[n] = int64(i)
+		n += one(on)
+	}
+	return at[:n]
 }
+
+// one is 1 for true, without a branch that random masks would mispredict.
+func one(on bool) int { return int(*(*uint8)(unsafe.Pointer(&on))) }
 
 func maskedSelectKernel(k *Call) []any {
 	a := ops.In[ops.MaskedSelectArgs](k.Call)
@@ -298,106 +213,7 @@ func maskedSelectKernel(k *Call) []any {
 	}
 	shape := strided.Plain(common)
 	x, m = x.Expand(shape), m.Expand(shape)
-	flat := strided.Dense(x, x.DType)
-	if len(flat.Shape) != 1 {
-		flat = strided.Over(flat.Storage, flat.DType, []int{flat.Numel()}, []int{1}, flat.Offset)
-	}
-	var at []int64
-	for i, on := range m.Bools() {
-		if on {
-			at = append(at, int64(i))
-		}
-	}
-	return []any{selected(flat, 0, at)}
-}
-
-// rowsOf lists the slabs of x along dim as comparable lists; no dim: elements.
-func rowsOf(x *strided.Array, dim int, whole bool) [][]float64 {
-	if whole {
-		vals := x.Float64s()
-		out := make([][]float64, len(vals))
-		for i := range vals {
-			out[i] = vals[i : i+1]
-		}
-		return out
-	}
-	out := make([][]float64, x.Shape[dim])
-	for i := range out {
-		out[i] = strided.Part(x, dim, i).Float64s()
-	}
-	return out
-}
-
-func compareRows(a, b []float64) int { return slices.CompareFunc(a, b, order.Floats) }
-
-// groups are runs of equal rows in a given order.
-func uniqueGroups(rows [][]float64, order []int) (first []int, inverse, counts []int64) {
-	inverse = make([]int64, len(rows))
-	for n, i := range order {
-		if n == 0 || compareRows(rows[order[n-1]], rows[i]) != 0 || rows[i][0] != rows[i][0] {
-			first, counts = append(first, i), append(counts, 0)
-		}
-		g := len(first) - 1
-		counts[g]++
-		inverse[i] = int64(g)
-	}
-	return first, inverse, counts
-}
-
-func uniqueKernel(k *Call) []any {
-	a := ops.In[ops.UniqueArgs](k.Call)
-	x, flat := array(a.Self), a.Dim.IsNone()
-	dim := 0
-	if !flat {
-		dim = along(a.Dim, x)
-	}
-	rows := rowsOf(x, dim, flat)
-	order := make([]int, len(rows))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return compareRows(rows[a], rows[b]) })
-	return uniqueResult(x, rows, order, dim, flat, a.ReturnInverse.Bool(), a.ReturnCounts.Bool())
-}
-
-func consecutiveKernel(k *Call) []any {
-	a := ops.In[ops.UniqueConsecutiveArgs](k.Call)
-	x, flat := array(a.Self), a.Dim.IsNone()
-	dim := 0
-	if !flat {
-		dim = along(a.Dim, x)
-	}
-	rows := rowsOf(x, dim, flat)
-	order := make([]int, len(rows))
-	for i := range order {
-		order[i] = i
-	}
-	return uniqueResult(x, rows, order, dim, flat, a.ReturnInverse.Bool(), a.ReturnCounts.Bool())
-}
-
-func uniqueResult(x *strided.Array, rows [][]float64, order []int, dim int, whole, inverse, counts bool) []any {
-	first, inv, num := uniqueGroups(rows, order)
-	at := make([]int64, len(first))
-	for i, f := range first {
-		at[i] = int64(f)
-	}
-	src := x
-	if whole {
-		src = strided.Dense(x, x.DType)
-		src = strided.Over(src.Storage, src.DType, []int{src.Numel()}, []int{1}, src.Offset)
-	}
-	out := []any{selected(src, dim, at)}
-	if inverse {
-		shape := x.Shape
-		if !whole {
-			shape = []int{len(rows)}
-		}
-		out = append(out, longs(inv, shape...))
-	}
-	if counts {
-		out = append(out, longs(num, len(num)))
-	}
-	return out
+	return []any{selected(flat(x), 0, placesOf(m.Bools()))}
 }
 
 func bincountKernel(k *Call) []any {

@@ -52,7 +52,7 @@ func fillTables() {
 	for _, family := range []func() map[ops.ID]Kernel{
 		unaryKernels, binaryKernels, copyKernels, reduceKernels, matmulKernels, indexKernels, factoryKernels, normKernels,
 		sortKernels, advancedKernels, convKernels, poolKernels,
-		specialKernels, ctcKernels, linalgKernels, choiceKernels, histogramKernels,
+		specialKernels, ctcKernels, linalgKernels, choiceKernels, histogramKernels, pairKernels,
 	} {
 		for id, k := range family() {
 			if tables.fixed[id] != nil {

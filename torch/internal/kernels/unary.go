@@ -53,9 +53,9 @@ func unaryKernels() map[ops.ID]Kernel {
 		signLoop[int16], signLoop[int8], signLoop[uint8]).with(ops.Bool, KeepLoop[uint8]())}).run
 	table[ops.Relu] = (&pwKernel{loops: numeric(nil, reluLoop[float64], reluLoop[int64], reluLoop[int32], reluLoop[int16],
 		reluLoop[int8], reluLoop[uint8]).vectors1(simd.Relu)}).run
-	table[ops.Floor] = rounding(math.Floor)
-	table[ops.Ceil] = rounding(math.Ceil)
-	table[ops.Trunc] = rounding(math.Trunc)
+	table[ops.Floor] = rounding(floorLoop[float32], floorLoop[float64])
+	table[ops.Ceil] = rounding(ceilLoop[float32], ceilLoop[float64])
+	table[ops.Trunc] = rounding(truncLoop[float32], truncLoop[float64])
 	table[ops.Round] = roundKernel
 	table[ops.BitwiseNot] = (&pwKernel{loops: intsOnly(notLoop[int64], notLoop[int32], notLoop[int16], notLoop[int8],
 		notLoop[uint8]).with(ops.Bool, flipLoop())}).run
@@ -160,15 +160,42 @@ func flipLoop() strided.Loop {
 }
 
 // rounding keeps integers as they are.
-func rounding(f func(float64) float64) Kernel {
-	s := floats(f).withInts(KeepLoop[int64](), KeepLoop[int32](), KeepLoop[int16](), KeepLoop[int8](), KeepLoop[uint8]())
+func rounding(f32 loop1[float32], f64 loop1[float64]) Kernel {
+	s := new(loopSet).withInts(KeepLoop[int64](), KeepLoop[int32](), KeepLoop[int16](), KeepLoop[int8](), KeepLoop[uint8]())
+	s[ops.Float32], s[ops.Float64] = run1(f32), run1(f64)
 	return (&pwKernel{loops: s}).run
+}
+
+// The loops call what they round with by name: the compiler has an instruction for it.
+
+func floorLoop[T float32 | float64](o, a []T) {
+	for i, x := range a {
+		o[i] = T(math.Floor(float64(x)))
+	}
+}
+
+func ceilLoop[T float32 | float64](o, a []T) {
+	for i, x := range a {
+		o[i] = T(math.Ceil(float64(x)))
+	}
+}
+
+func truncLoop[T float32 | float64](o, a []T) {
+	for i, x := range a {
+		o[i] = T(math.Trunc(float64(x)))
+	}
+}
+
+func evenLoop[T float32 | float64](o, a []T) {
+	for i, x := range a {
+		o[i] = T(math.RoundToEven(float64(x)))
+	}
 }
 
 func roundKernel(k *Call) {
 	d := whole(ops.In[ops.RoundArgs](k.Call).Decimals)
 	if d == 0 || !k.self().DType.IsFloat() {
-		rounding(math.RoundToEven)(k)
+		rounding(evenLoop[float32], evenLoop[float64])(k)
 		return
 	}
 	ten := math.Pow(10, math.Abs(float64(d)))

@@ -28,16 +28,12 @@ func SymmetricEigen(m Matrix, upper bool) ([]float64, Matrix) {
 			a.Set(j, i, v)
 		}
 	}
-	v := Identity(n) // rows are the vectors
-	for range jacobiSweeps {
-		if !sweepSymmetric(a, v) {
-			break
-		}
+	exponent := scaleDown(a)
+	find := jacobiEigen
+	if n > jacobiSize {
+		find = tridiagonalEigen
 	}
-	values := make([]float64, n)
-	for i := range values {
-		values[i] = a.At(i, i)
-	}
+	values, v := find(a) // rows are the vectors
 	places := make([]int, n)
 	for i := range places {
 		places[i] = i
@@ -45,12 +41,27 @@ func SymmetricEigen(m Matrix, upper bool) ([]float64, Matrix) {
 	slices.SortStableFunc(places, func(x, y int) int { return order.Floats(values[x], values[y]) })
 	sorted, vectors := make([]float64, n), New(n, n)
 	for j, from := range places {
-		sorted[j] = values[from]
+		sorted[j] = math.Ldexp(values[from], exponent)
 		for i, x := range v.Row(from) {
 			vectors.Set(i, j, x)
 		}
 	}
 	return sorted, vectors
+}
+
+// jacobiEigen replaces the symmetric matrix a, returns its eigenvalues in no order and their vectors as rows.
+func jacobiEigen(a Matrix) ([]float64, Matrix) {
+	v := Identity(a.Rows)
+	for range jacobiSweeps {
+		if !sweepSymmetric(a, v) {
+			break
+		}
+	}
+	values := make([]float64, a.Rows)
+	for i := range values {
+		values[i] = a.At(i, i)
+	}
+	return values, v
 }
 
 // sweepSymmetric rotates every pair once; false when all were diagonal.
@@ -101,37 +112,53 @@ func SVD(m Matrix) (u Matrix, s []float64, v Matrix) {
 		return u, s, v
 	}
 	n := m.Cols
-	a := m.Transposed() // its rows, the columns of m, are made orthogonal
-	w := Identity(n)
-	for range jacobiSweeps {
-		if !sweepColumns(a, w) {
-			break
-		}
+	m = m.Clone()
+	exponent := scaleDown(m)
+	find := jacobiSVD
+	if n > jacobiSize {
+		find = bidiagonalSVD
 	}
-	norms := make([]float64, n)
+	ut, norms, vt := find(m)
 	places := make([]int, n)
-	for i := range norms {
+	for i := range places {
 		places[i] = i
-		for _, x := range a.Row(i) {
-			norms[i] = math.Hypot(norms[i], x)
-		}
 	}
 	slices.SortStableFunc(places, func(x, y int) int { return order.Floats(norms[y], norms[x]) })
 	s, u, v = make([]float64, n), New(m.Rows, n), New(n, n)
 	for j, from := range places {
-		s[j] = norms[from]
-		for i, x := range w.Row(from) {
+		s[j] = math.Ldexp(norms[from], exponent)
+		for i, x := range vt.Row(from) {
 			v.Set(i, j, x)
 		}
-		if s[j] == 0 {
-			continue
-		}
-		for i, x := range a.Row(from) {
-			u.Set(i, j, x/s[j])
+		for i, x := range ut.Row(from) {
+			u.Set(i, j, x)
 		}
 	}
 	orthonormal(u)
 	return u, s, v
+}
+
+// jacobiSVD is the reduced factorization of m, which has no more columns than rows: rows of ut and vt are the
+// vectors, those of u zero where the value is.
+func jacobiSVD(m Matrix) (ut Matrix, s []float64, vt Matrix) {
+	ut, vt = m.Transposed(), Identity(m.Cols) // the columns of m are made orthogonal
+	for range jacobiSweeps {
+		if !sweepColumns(ut, vt) {
+			break
+		}
+	}
+	s = make([]float64, m.Cols)
+	for i := range s {
+		for _, x := range ut.Row(i) {
+			s[i] = math.Hypot(s[i], x)
+		}
+		for j := range ut.Row(i) {
+			if s[i] != 0 {
+				ut.Row(i)[j] /= s[i]
+			}
+		}
+	}
+	return ut, s, vt
 }
 
 // sweepColumns rotates every pair of rows of a that is not orthogonal.

@@ -18,7 +18,29 @@ func FactorLU(m Matrix) *LU {
 	for i := range f.order {
 		f.order[i] = i
 	}
-	for c := range n {
+	for first := 0; first < n; first += panel {
+		end := min(first+panel, n)
+		used := f.factorPanel(first, end)
+		for i := first + 1; i < n; i++ {
+			row, q := f.f.Row(i), [panel]float64{}
+			for p := range min(i, end) - first {
+				if used[p] {
+					q[p] = -row[first+p]
+				}
+			}
+			f.f.addRowsTo(row, end, first, q[:end-first])
+		}
+	}
+	return f
+}
+
+// panel is how many columns are eliminated before the others see of it: an element is then read once for all.
+const panel = 4
+
+// factorPanel eliminates in some columns alone, with whole rows exchanged, and reports which have a pivot.
+func (f *LU) factorPanel(first, end int) (used [panel]bool) {
+	n := f.f.Rows
+	for c := first; c < end; c++ {
 		best := c
 		for i := c + 1; i < n; i++ {
 			if math.Abs(f.f.At(i, c)) > math.Abs(f.f.At(best, c)) {
@@ -40,6 +62,7 @@ func FactorLU(m Matrix) *LU {
 			}
 			continue
 		}
+		used[c-first] = true
 		for i := c + 1; i < n; i++ {
 			r := f.f.Row(i)
 			q := r[c] / top[c]
@@ -47,12 +70,12 @@ func FactorLU(m Matrix) *LU {
 			if q == 0 {
 				continue
 			}
-			for j := c + 1; j < n; j++ {
+			for j := c + 1; j < end; j++ {
 				r[j] -= q * top[j]
 			}
 		}
 	}
-	return f
+	return used
 }
 
 // Solve solves for the columns of y.
@@ -76,12 +99,12 @@ func Substitute(m, x Matrix, upper, unit bool) {
 			from, to = i+1, n
 		}
 		xi, mi := x.Row(i), m.Row(i)
-		for p := from; p < to; p++ {
-			if q := mi[p]; q != 0 {
-				for j, v := range x.Row(p) {
-					xi[j] -= q * v
-				}
+		for p := from; p < to; p += panel {
+			q := [panel]float64{}
+			for k, v := range mi[p:min(p+panel, to)] {
+				q[k] = -v
 			}
+			x.addRowsTo(xi, 0, p, q[:min(panel, to-p)])
 		}
 		if !unit {
 			for j := range xi {

@@ -47,15 +47,48 @@ func (m Matrix) Transposed() Matrix {
 func (m Matrix) Times(n Matrix) Matrix {
 	out := New(m.Rows, n.Cols)
 	for i := range m.Rows {
-		o := out.Row(i)
-		for k, v := range m.Row(i) {
-			if v == 0 {
-				continue
-			}
-			for j, w := range n.Row(k) {
-				o[j] += v * w
-			}
+		row := m.Row(i)
+		for k := 0; k < len(row); k += 4 {
+			n.addRowsTo(out.Row(i), 0, k, row[k:min(k+4, len(row))])
 		}
 	}
 	return out
+}
+
+// addRowsTo adds to o, from column on, the rows of m from first on, up to four, times these numbers, one after
+// the other in each element; a row times zero does not count.
+func (m Matrix) addRowsTo(o []float64, column, first int, times []float64) {
+	o = o[column:]
+	if len(times) == 4 && times[0] != 0 && times[1] != 0 && times[2] != 0 && times[3] != 0 {
+		row := func(i int) []float64 { return m.Row(first + i)[column:] }
+		addRows(o, row(0), row(1), row(2), row(3), times[0], times[1], times[2], times[3])
+		return
+	}
+	for i, a := range times {
+		addRow(o, m.Row(first + i)[column:], a)
+	}
+}
+
+// addRow adds a row times a number, which may be zero.
+func addRow(o, x []float64, a float64) {
+	if a == 0 {
+		return
+	}
+	o = o[:len(x)]
+	for j, v := range x {
+		o[j] += a * v
+	}
+}
+
+// addRows is addRow for four rows, one after the other in each element, which is read and written once.
+func addRows(o, x, y, z, w []float64, a, b, c, d float64) {
+	n := len(o)
+	x, y, z, w = x[:n], y[:n], z[:n], w[:n]
+	for j, v := range o {
+		v += a * x[j]
+		v += b * y[j]
+		v += c * z[j]
+		v += d * w[j]
+		o[j] = v
+	}
 }

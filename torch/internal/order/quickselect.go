@@ -3,31 +3,31 @@ package order
 // QuickSelect brings the k-th smallest element to position k: Hoare's selection with the
 // median of three, step for step as Numerical Recipes has it, since the steps decide
 // which of equal elements it is.
-func QuickSelect(s []int, k int, greater func(a, b int) bool) {
-	swap := func(i, j int) { s[i], s[j] = s[j], s[i] }
+func QuickSelect(s []Place, k int) {
 	order := func(i, j int) {
-		if greater(s[i], s[j]) {
-			swap(i, j)
+		if s[i].Key > s[j].Key {
+			s[i], s[j] = s[j], s[i]
 		}
 	}
 	left, right := 0, len(s)-1
 	for right > left+1 {
-		swap((left+right)/2, left+1) // the median of three becomes the pivot
+		mid := (left + right) / 2
+		s[mid], s[left+1] = s[left+1], s[mid] // the median of three becomes the pivot
 		order(left+1, right)
 		order(left, right)
 		order(left+1, left)
-		i, j, pivot := left+1, right, s[left]
+		i, j, pivot := left+1, right, s[left].Key
 		for {
-			for i++; greater(pivot, s[i]); i++ {
+			for i++; s[i].Key < pivot; i++ {
 			}
-			for j--; greater(s[j], pivot); j-- {
+			for j--; s[j].Key > pivot; j-- {
 			}
 			if j < i {
 				break
 			}
-			swap(i, j)
+			s[i], s[j] = s[j], s[i]
 		}
-		swap(left, j)
+		s[left], s[j] = s[j], s[left]
 		if j <= k {
 			left = i
 		}
