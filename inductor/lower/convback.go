@@ -89,6 +89,12 @@ func (g *convGrad) read() ir.Reason {
 	if !ok || sym.Is(sym.Product(sizes), 0) || sym.Is(g.x.shape[0], 0) {
 		return ir.ReasonArgs
 	}
+	apart := int64(1)
+	for _, w := range ws {
+		if apart *= w.step; w.dilation > 1 && apart > 4*manyPhases { // a convolution for each phase would be too much code
+			return ir.ReasonArgs
+		}
+	}
 	if dims == 1 {
 		ws = []slide{{n: 1, out: 1, taps: 1, step: 1, dilation: 1}, ws[0]}
 	}

@@ -111,11 +111,18 @@ func (c *call) convolve(x, w *tensor, ws []slide, out, bias *tensor) {
 // those of each layer that the window sees, zero beyond the volume.
 func (c *call) layers(x *tensor, w slide) *tensor {
 	s, n := x.shape, sym.Const
-	out := c.whole(x.dtype, s[0], n(w.out), n(w.taps), s[1], s[3], s[4])
+	w.after = max(0, (w.out-1)*w.step-w.before+(w.taps-1)*w.dilation-(w.n-1))
+	shape := []sym.Int{s[0], n(w.out), n(w.taps), s[1], s[3], s[4]}
+	if w.before == 0 && w.after == 0 || w.taps > manyTaps { // one loop
+		v := *c.reach(x, []slide{w, {}, {}}, 0)
+		v.shape = shape
+		v.stride = []sym.Int{v.stride[0], sym.Mul(v.stride[2], n(w.step)), sym.Mul(v.stride[2], n(w.dilation)), v.stride[1], v.stride[3], v.stride[4]}
+		return joined(joined(c.temp(shape, x.dtype, func(b *body) int { return b.load(&v) }), 0), 1)
+	}
+	out := c.whole(x.dtype, shape...)
 	view := permuted(x, 0, 2, 1, 3, 4)
 	for k := range w.taps {
-		layer := permuted(out.part(2, span{n(k), n(1), n(1)}), 0, 1, 3, 4, 5, 2)
-		layer.shape, layer.stride = layer.shape[:5], layer.stride[:5]
+		layer := permuted(out.part(2, span{n(k), n(1), n(1)}), 0, 1, 3, 4, 5)
 		// position p sees layer step*p + at
 		at := k*w.dilation - w.before
 		first := min(max((w.step-1-at)/w.step, 0), w.out)
@@ -123,14 +130,13 @@ func (c *call) layers(x *tensor, w slide) *tensor {
 		if at < w.n {
 			last = max(min((w.n-1-at)/w.step+1, w.out), first)
 		}
-		one := n(1)
-		for _, r := range []span{{n(0), n(first), one}, {n(last), n(w.out - last), one}} {
+		for _, r := range []span{{n(0), n(first), n(1)}, {n(last), n(w.out - last), n(1)}} {
 			if !sym.Is(r.size, 0) {
 				c.fillNumber(layer.part(1, r), 0)
 			}
 		}
 		if last > first {
-			c.fill(layer.part(1, span{n(first), n(last - first), one}), view.part(1, span{n(first*w.step + at), n(last - first), n(w.step)}))
+			c.fill(layer.part(1, span{n(first), n(last - first), n(1)}), view.part(1, span{n(first*w.step + at), n(last - first), n(w.step)}))
 		}
 	}
 	return joined(joined(out, 0), 1)

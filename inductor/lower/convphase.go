@@ -12,8 +12,8 @@ import (
 
 // ofInput is one convolution of dY for each phase of the input's positions, or one for all.
 func (g *convGrad) ofInput(out *tensor) {
-	if all, union := g.together(); union != nil {
-		g.merged(out, all, union)
+	if union := g.together(); union != nil {
+		g.merged(out, union)
 		return
 	}
 	g.phases(out, nil)
@@ -96,113 +96,133 @@ func (g *convGrad) window(ps []phase, filters, out, bias *tensor) {
 }
 
 // leastRows is what the template computes at least: this many channels of the result take as long as one.
-const leastRows = 16
+// manyPhases is from how many on phases are loops, as a kernel for each would be too much code.
+const (
+	leastRows  = 16
+	manyPhases = 16
+)
 
-// together lists the phases of each dimension and the window that all of them see; nil where one
-// convolution with so many more channels, whose filters have zeros where a phase has no tap, costs more than
-// one for each.
-func (g *convGrad) together() (all [][]phase, union []phase) {
+// together is the window that the phases of each dimension see together; nil where one convolution with so
+// many more channels, whose filters have zeros where a phase has no tap, costs more than one for each.
+func (g *convGrad) together() []phase {
+	var union []phase
 	phases, taps, seen := int64(1), int64(1), int64(1)
 	for _, w := range g.ws {
-		if w.n%w.step != 0 || w.dilation > 1 {
-			return nil, nil
-		}
-		var ps []phase
-		sum, from, to := int64(0), w.n+w.taps, -w.n-w.taps
+		sum, from, to := int64(0), w.out+w.taps+w.before, -w.n-w.taps-w.before
 		for a := range w.step {
 			p := w.phase(a)
-			ps = append(ps, p)
 			if sum += p.taps; p.taps > 0 {
 				from, to = min(from, p.start-p.before), max(to, p.start-p.before+p.taps)
 			}
 		}
-		if from >= w.out { // none of dY reaches any
-			return nil, nil
+		if w.dilation > 1 || from >= w.out { // taps apart, or none of dY reaches any
+			return nil
 		}
-		one := phase{count: w.n / w.step, taps: to - from, start: max(from, 0), before: max(-from, 0), dilation: 1}
-		all, union = append(all, ps), append(union, one)
-		phases, taps, seen = phases*w.step, taps*sum, seen*one.taps
+		u := phase{count: (w.n + w.step - 1) / w.step, taps: to - from, start: max(from, 0), before: max(-from, 0), dilation: 1}
+		union = append(union, u)
+		phases, taps, seen = phases*w.step, taps*sum, seen*u.taps
 	}
 	rows := func(n int64) int64 { return (n + leastRows - 1) / leastRows * leastRows }
 	channels, _ := g.w.shape[1].IsConst()
-	if phases == 1 || seen*rows(phases*channels) > taps*rows(channels) {
-		return nil, nil
+	if phases == 1 || phases <= 4*manyPhases && seen*rows(phases*channels) > taps*rows(channels) {
+		return nil
 	}
-	return all, union
+	return union
 }
 
 // merged is one convolution whose channels are those of each phase.
-func (g *convGrad) merged(out *tensor, all [][]phase, union []phase) {
-	c, w, n := g.c, g.w, sym.Const
-	batch, channels := g.dy.shape[0], w.shape[1]
-	steps, taps, counts := []sym.Int{}, []sym.Int{}, []sym.Int{}
-	phases := n(1)
-	for i, u := range union {
-		steps, taps, counts = append(steps, n(g.ws[i].step)), append(taps, n(u.taps)), append(counts, n(u.count))
-		phases = sym.Mul(phases, steps[i])
-	}
-	filters := c.whole(w.dtype, slices.Concat(steps, []sym.Int{channels, w.shape[0]}, taps)...)
-	g.eachPhase(all, nil, func(at []int64, ps []phase) { g.filterOf(filters, at, ps, union) })
+func (g *convGrad) merged(out *tensor, union []phase) {
+	c, n := g.c, sym.Const
+	batch, channels := g.dy.shape[0], g.w.shape[1]
+	filters := g.filters(union)
+	dims := len(union)
+	steps, phases := filters.shape[:dims], sym.Product(filters.shape[:dims])
 	flat := *filters
-	flat.shape = append([]sym.Int{sym.Mul(phases, channels), w.shape[0]}, taps...)
+	flat.shape = append([]sym.Int{sym.Mul(phases, channels)}, filters.shape[dims+1:]...)
 	flat.stride = ops.ContiguousStrides(flat.shape)
+	counts := make([]sym.Int, dims)
+	for i, u := range union {
+		counts[i] = n(u.count)
+	}
 	whole := c.whole(out.dtype, slices.Concat([]sym.Int{batch, sym.Mul(phases, channels)}, counts)...)
 	g.window(union, &flat, whole, nil)
-	// a loop for each phase, whose rows are long enough for vectors; one loop over the pixels of out would have none
 	parts := *whole
 	parts.shape = slices.Concat([]sym.Int{batch}, steps, []sym.Int{channels}, counts)
 	parts.stride = ops.ContiguousStrides(parts.shape)
-	g.eachPhase(all, nil, func(at []int64, _ []phase) {
-		src, dst := &parts, out
-		for i, a := range at {
-			src = src.part(1+i, span{n(a), n(1), n(1)})
-			dst = dst.part(2+i, span{n(a), counts[i], steps[i]})
-		}
-		src.shape = append([]sym.Int{batch}, src.shape[1+len(at):]...)
-		src.stride = append([]sym.Int{src.stride[0]}, src.stride[1+len(at):]...)
-		c.put(dst, src, g.bias)
-	})
+	few, _ := phases.IsConst()
+	g.between(out, &parts, nil, few <= manyPhases)
 }
 
-// eachPhase calls f with every choice of a phase of each dimension, and its number there.
-func (g *convGrad) eachPhase(all [][]phase, at []int64, f func(at []int64, ps []phase)) {
-	if len(at) == len(all) {
-		ps := make([]phase, len(at))
-		for i, a := range at {
-			ps[i] = all[i][a]
+// filters are those of all phases, [phases..., oc, ic, taps...]: phase a has tap a + before - step*o where its
+// window sees dY o positions further, zero where there is none.
+func (g *convGrad) filters(union []phase) *tensor {
+	c, n := g.c, sym.Const
+	var pads []slide
+	for i, w := range g.ws {
+		first := union[i].start - union[i].before
+		least, most := w.before-w.step*(first+union[i].taps-1), w.step-1+w.before-w.step*first
+		pads = append(pads, slide{before: max(-least, 0), after: max(most-w.taps+1, 0)})
+	}
+	padded := c.reach(g.w, pads, 0)
+	v := *padded
+	var shape, stride, taps, turned []sym.Int
+	for i, w := range g.ws {
+		s := padded.stride[2+i]
+		v.off = sym.Add(v.off, sym.Mul(s, n(pads[i].before+w.before-w.step*(union[i].start-union[i].before))))
+		shape, stride = append(shape, n(w.step)), append(stride, s)
+		taps, turned = append(taps, n(union[i].taps)), append(turned, sym.Mul(s, n(-w.step)))
+	}
+	v.shape = slices.Concat(shape, []sym.Int{padded.shape[1], padded.shape[0]}, taps)
+	v.stride = slices.Concat(stride, []sym.Int{padded.stride[1], padded.stride[0]}, turned)
+	return c.temp(v.shape, v.dtype, func(b *body) int { return b.load(&v) })
+}
+
+// region is what is stored of one dimension: some phases from one on, at some positions from one on.
+type region struct{ phase, phases, at, count int64 }
+
+// regions covers the positions of a window: with a region for each phase, whose rows are then long enough for
+// vectors, or with few of many phases.
+func (w slide) regions(each bool) []region {
+	var out []region
+	even, rest := w.n/w.step, w.n%w.step
+	if !each {
+		if even > 0 {
+			out = append(out, region{0, w.step, 0, even})
 		}
-		f(at, ps)
+		if rest > 0 {
+			out = append(out, region{0, rest, even, 1})
+		}
+		return out
+	}
+	for a := range min(w.step, w.n) {
+		out = append(out, region{a, 1, 0, (w.n - a + w.step - 1) / w.step})
+	}
+	return out
+}
+
+// between puts parts, [n, phases..., channels, positions...], between each other into out; chosen has the regions of
+// the first dimensions.
+func (g *convGrad) between(out, parts *tensor, chosen []region, each bool) {
+	dims := len(g.ws)
+	if i := len(chosen); i < dims {
+		for _, r := range g.ws[i].regions(each) {
+			g.between(out, parts, append(slices.Clone(chosen), r), each)
+		}
 		return
 	}
-	for a := range all[len(at)] {
-		g.eachPhase(all, append(slices.Clone(at), int64(a)), f)
+	n := sym.Const
+	src, dst := *parts, *out
+	src.shape, src.stride = []sym.Int{parts.shape[0], parts.shape[1+dims]}, []sym.Int{parts.stride[0], parts.stride[1+dims]}
+	dst.stride = out.stride[:2:2]
+	for i, r := range chosen {
+		phase, position, step := parts.stride[1+i], parts.stride[2+dims+i], g.ws[i].step
+		src.off = sym.Add(src.off, sym.Add(sym.Mul(phase, n(r.phase)), sym.Mul(position, n(r.at))))
+		dst.off = sym.Add(dst.off, sym.Mul(out.stride[2+i], n(r.at*step+r.phase)))
+		src.shape, src.stride = append(src.shape, n(r.count), n(r.phases)), append(src.stride, position, phase)
+		dst.stride = append(dst.stride, sym.Mul(out.stride[2+i], n(step)), out.stride[2+i])
 	}
-}
-
-// filterOf writes the filters of a phase into those of all, zero where the phase has no taps.
-func (g *convGrad) filterOf(filters *tensor, at []int64, ps, union []phase) {
-	one := sym.Const(1)
-	part := filters
-	for i, a := range at {
-		part = part.part(i, span{sym.Const(a), one, one})
-	}
-	view := *part
-	view.shape, view.stride = part.shape[len(at):], part.stride[len(at):]
-	part = &view
-	for i, p := range ps {
-		first := p.start - p.before - (union[i].start - union[i].before)
-		if p.taps == 0 {
-			g.c.fillNumber(part, 0)
-			return
-		}
-		for _, r := range [][2]int64{{0, first}, {first + p.taps, union[i].taps}} {
-			if r[1] > r[0] {
-				g.c.fillNumber(part.part(2+i, span{sym.Const(r[0]), sym.Const(r[1] - r[0]), one}), 0)
-			}
-		}
-		part = part.part(2+i, span{sym.Const(first), sym.Const(p.taps), one})
-	}
-	g.c.fill(part, g.turned(ps))
+	dst.shape = src.shape
+	g.c.put(&dst, &src, g.bias)
 }
 
 // turned is the weight seen as [ic, oc, kh, kw] with the taps of a phase from the last to the first.
