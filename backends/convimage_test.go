@@ -89,7 +89,8 @@ func (c spaceCase) operands(d ops.DType) (x, w *torch.Tensor) {
 	if c.transposed {
 		first, second = c.in, c.out
 	}
-	return filled(ops.Float32, 1, append([]int{c.n, c.in}, c.size...)...).To(d), filled(ops.Float32, 2, append([]int{first, second}, c.kernel...)...).To(d)
+	x = filled(ops.Float32, 1, append([]int{c.n, c.in}, c.size...)...).To(d)
+	return x, filled(ops.Float32, 2, append([]int{first, second}, c.kernel...)...).To(d)
 }
 
 // graph has the convolution with and without bias, and its gradients.
@@ -179,8 +180,8 @@ func TestConvolutionsAsImagesStayEager(t *testing.T) {
 		x, w := g.input(filled(ops.Float32, 1, 2, 4, 3, 4, 5)), g.input(filled(ops.Float32, 2, 4, 2, 2, 2, 2))
 		y := g.Emit(ops.Convolution, x, w, nil, one, none, one, transposed, none, sym.C(2))
 		dy := g.input(filled(ops.Float32, 3, constants(y.TensorMeta().Shape)...))
-		outs := append([]ops.Value{y}, g.EmitN(ops.ConvolutionBackward, dy, x, w, one, none, one, transposed, none, sym.C(2), []bool{true, true})...)
-		m := g.outputs(outs...)
+		grads := g.EmitN(ops.ConvolutionBackward, dy, x, w, one, none, one, transposed, none, sym.C(2), []bool{true, true})
+		m := g.outputs(append(grads, y)...)
 		p := programOf(t, m)
 		if _, externs := calls(p); externs != 2 || strings.Count(p.Wrapper, "in groups, transposed convolutions") != 2 {
 			t.Errorf("transposed %v: %d eager calls:\n%s", transposed, externs, p.Wrapper)

@@ -16,7 +16,7 @@ import (
 // widens reports whether a node is a convolution of half precision that has a template in float32.
 func widens(n *graph.Node) bool {
 	var x, groups ops.Arg
-	transposed := false
+	var transposed bool
 	switch n.Op {
 	case ops.Convolution:
 		a := convArgs(n)

@@ -66,7 +66,7 @@ func joined(t *tensor, dim int) *tensor {
 // put stores src, nil for zeros, and the bias of each channel, nil for none, into dst.
 func (c *call) put(dst, src, bias *tensor) {
 	b := c.l.pointwiseNode(dst.shape)
-	v := -1
+	var v int
 	if src == nil {
 		v = b.number(dst.dtype, 0)
 	} else {
@@ -116,7 +116,8 @@ func (c *call) layers(x *tensor, w slide) *tensor {
 	if w.before == 0 && w.after == 0 || w.taps > manyTaps { // one loop
 		v := *c.reach(x, []slide{w, {}, {}}, 0)
 		v.shape = shape
-		v.stride = []sym.Int{v.stride[0], sym.Mul(v.stride[2], n(w.step)), sym.Mul(v.stride[2], n(w.dilation)), v.stride[1], v.stride[3], v.stride[4]}
+		d := v.stride[2]
+		v.stride = []sym.Int{v.stride[0], sym.Mul(d, n(w.step)), sym.Mul(d, n(w.dilation)), v.stride[1], v.stride[3], v.stride[4]}
 		return joined(joined(c.temp(shape, x.dtype, func(b *body) int { return b.load(&v) }), 0), 1)
 	}
 	out := c.whole(x.dtype, shape...)
