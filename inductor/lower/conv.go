@@ -25,7 +25,7 @@ func convolution(c *call) error {
 		return c.extern(ir.ReasonDType)
 	}
 	if c.flag("transposed") || len(x.shape) == 5 {
-		return c.imageConv(x, w, bias)
+		return imageConv(c, x, w, bias)
 	}
 	if !ok {
 		return c.extern(ir.ReasonArgs)

@@ -21,7 +21,7 @@ const reasonGroups ir.Reason = "in groups, transposed convolutions, those of thr
 // convGrad is a convolution whose gradients are wanted: x is the larger side, which its windows
 // slide over, dy has a pixel for each of their positions.
 type convGrad struct {
-	c        *call
+	c        images
 	dy, x, w *tensor
 	bias     *tensor // added to what ofInput computes; nil for none
 	ws       []slide // of height and width, and depth before them where there is one
@@ -29,7 +29,7 @@ type convGrad struct {
 
 // convolutionBack lowers the gradients that output_mask asks for.
 func convolutionBack(c *call) error {
-	g := &convGrad{c: c, dy: c.namedTensor("grad_output"), x: c.namedTensor("input"), w: c.namedTensor("weight")}
+	g := &convGrad{c: images{c}, dy: c.namedTensor("grad_output"), x: c.namedTensor("input"), w: c.namedTensor("weight")}
 	transposed := c.flag("transposed")
 	if transposed {
 		g.dy, g.x = g.x, g.dy
@@ -52,7 +52,7 @@ func convolutionBack(c *call) error {
 		case i == 1:
 			g.ofWeight(asImage(out))
 		case transposed:
-			c.convolve(g.x, g.w, g.ws, asImage(out), nil)
+			g.c.convolve(g.x, g.w, g.ws, asImage(out), nil)
 		default:
 			g.ofInput(asImage(out))
 		}
@@ -139,7 +139,8 @@ func (g *convGrad) ofWeight(out *tensor) {
 // ofVolume is the product of two dimensions over the images that a volume's windows see.
 func (g *convGrad) ofVolume(out *tensor) {
 	c, d := g.c, g.ws[0]
-	flat := &convGrad{c: c, x: c.layers(g.x, d), dy: c.layers(g.dy, slide{n: d.out, out: d.out, taps: 1, step: 1, dilation: 1}), ws: g.ws[1:]}
+	one := slide{n: d.out, out: d.out, taps: 1, step: 1, dilation: 1}
+	flat := &convGrad{c: c, x: c.layers(g.x, d), dy: c.layers(g.dy, one), ws: g.ws[1:]}
 	s := out.shape
 	whole := c.whole(out.dtype, s[0], s[2], s[1], s[3], s[4])
 	flat.ofWeight(joined(whole, 1))
@@ -148,7 +149,7 @@ func (g *convGrad) ofVolume(out *tensor) {
 
 // plain is t, or a copy of it where its strides are not known, or its pixels do not follow one another and are to,
 // as in a gradient that is one number for many of them.
-func (c *call) plain(t *tensor, runs bool) *tensor {
+func (c images) plain(t *tensor, runs bool) *tensor {
 	r := c.real(t)
 	_, known := statics(r.stride)
 	if known && (!runs || sym.AllSame(r.stride[2:], ops.ContiguousStrides(r.shape[2:]))) {

@@ -14,8 +14,12 @@ import (
 //
 // so that images are copied once for each layer of the kernel, and every form of the template serves.
 
+// images is a call that is lowered to convolutions of images.
+type images struct{ *call }
+
 // imageConv lowers one that is transposed, or has three dimensions.
-func (c *call) imageConv(x, w, bias *tensor) error {
+func imageConv(call *call, x, w, bias *tensor) error {
+	c := images{call}
 	m := c.meta()
 	if c.l.opt.Externs && !c.contiguousResult() {
 		return c.extern(ir.ReasonArgs)
@@ -49,7 +53,7 @@ func asImage(t *tensor) *tensor {
 }
 
 // whole is a tensor of its own.
-func (c *call) whole(d ops.DType, shape ...sym.Int) *tensor {
+func (c images) whole(d ops.DType, shape ...sym.Int) *tensor {
 	stride := ops.ContiguousStrides(shape)
 	return &tensor{buf: c.l.newBuffer(d, shape, stride), dtype: d, shape: shape, stride: stride}
 }
@@ -64,7 +68,7 @@ func joined(t *tensor, dim int) *tensor {
 }
 
 // put stores src, nil for zeros, and the bias of each channel, nil for none, into dst.
-func (c *call) put(dst, src, bias *tensor) {
+func (c images) put(dst, src, bias *tensor) {
 	b := c.l.pointwiseNode(dst.shape)
 	var v int
 	if src == nil {
@@ -79,7 +83,7 @@ func (c *call) put(dst, src, bias *tensor) {
 }
 
 // convolve puts a convolution of one group into out, a part of a buffer.
-func (c *call) convolve(x, w *tensor, ws []slide, out, bias *tensor) {
+func (c images) convolve(x, w *tensor, ws []slide, out, bias *tensor) {
 	x, w = c.plain(x, false), c.plain(w, false)
 	batch, volume := x.shape[0], len(ws) == 3
 	if volume {
@@ -109,7 +113,7 @@ func (c *call) convolve(x, w *tensor, ws []slide, out, bias *tensor) {
 
 // layers copies a volume's layers: an image for each position of a window in depth, whose channels are
 // those of each layer that the window sees, zero beyond the volume.
-func (c *call) layers(x *tensor, w slide) *tensor {
+func (c images) layers(x *tensor, w slide) *tensor {
 	s, n := x.shape, sym.Const
 	w.after = max(0, (w.out-1)*w.step-w.before+(w.taps-1)*w.dilation-(w.n-1))
 	shape := []sym.Int{s[0], n(w.out), n(w.taps), s[1], s[3], s[4]}
@@ -137,7 +141,8 @@ func (c *call) layers(x *tensor, w slide) *tensor {
 			}
 		}
 		if last > first {
-			c.fill(layer.part(1, span{n(first), n(last - first), n(1)}), view.part(1, span{n(first*w.step + at), n(last - first), n(w.step)}))
+			seen := view.part(1, span{n(first*w.step + at), n(last - first), n(w.step)})
+			c.fill(layer.part(1, span{n(first), n(last - first), n(1)}), seen)
 		}
 	}
 	return joined(joined(out, 0), 1)
