@@ -59,7 +59,8 @@ func foldable(g *graph.Graph, params []bool) []folded {
 		}
 		a := convArgs(n)
 		bias := a.Bias.Value()
-		if a.Transposed.Bool() || a.Weight.Meta().DType != ops.Float32 || !fixed[a.Weight.Arg.(*graph.Node)] ||
+		groups := a.Transposed.Bool() && !sym.Is(a.Groups.Int(), 1) // channels are then no dimension of the weight
+		if groups || a.Weight.Meta().DType != ops.Float32 || !fixed[a.Weight.Arg.(*graph.Node)] ||
 			bias != nil && !fixed[bias.(*graph.Node)] {
 			continue
 		}
@@ -180,9 +181,12 @@ func (f *folded) rewrite(g *graph.Graph) {
 	weight := a.Weight.Arg.(*graph.Node)
 	channels := f.conv.TensorMeta().Shape[1]
 	scale, shift := f.affine(b, channels)
-	ones := []sym.Int{channels}
-	for range len(weight.TensorMeta().Shape) - 1 {
-		ones = append(ones, sym.Const(1))
+	ones := make([]sym.Int, len(weight.TensorMeta().Shape))
+	for i := range ones {
+		ones[i] = sym.Const(1)
+	}
+	if ones[0] = channels; a.Transposed.Bool() {
+		ones[0], ones[1] = sym.Const(1), channels
 	}
 	args := slices.Clone(f.conv.Args)
 	args[1] = b.Emit(ops.Mul, weight, b.Emit(ops.View, scale, ones))

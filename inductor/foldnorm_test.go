@@ -26,10 +26,16 @@ func newNormed() *normed {
 	}
 }
 
-// conv is the convolution, transposed or not.
 func (b *normed) conv(bias ops.Arg) ops.Value {
 	one, none := sym.Consts([]int{1, 1}), sym.Consts([]int{0, 0})
 	return b.Emit(ops.Convolution, b.x, b.weight, bias, one, one, one, false, none, sym.C(1))
+}
+
+// transposed is a transposed convolution to 16 channels.
+func (b *normed) transposed(groups int) ops.Value {
+	one, none := sym.Consts([]int{1, 1}), sym.Consts([]int{0, 0})
+	b.weight, b.x = b.param(4, 16/groups, 3, 3), b.input(2, 4, 8, 8)
+	return b.Emit(ops.Convolution, b.x, b.weight, nil, one, one, one, true, none, sym.C(groups))
 }
 
 func (b *normed) norm(y ops.Value) ops.Value {
@@ -66,9 +72,10 @@ func (b *normed) afterFolding(t *testing.T, out ...ops.Value) (int, []string) {
 // too, and what follows the last factor.
 func TestNormsAreFolded(t *testing.T) {
 	for name, make := range map[string]func(b *normed) ops.Value{
-		"norm":      func(b *normed) ops.Value { return b.norm(b.conv(nil)) },
-		"bias":      func(b *normed) ops.Value { return b.norm(b.conv(b.beta)) },
-		"two norms": func(b *normed) ops.Value { return b.norm(b.norm(b.conv(nil))) },
+		"norm":       func(b *normed) ops.Value { return b.norm(b.conv(nil)) },
+		"bias":       func(b *normed) ops.Value { return b.norm(b.conv(b.beta)) },
+		"two norms":  func(b *normed) ops.Value { return b.norm(b.norm(b.conv(nil))) },
+		"transposed": func(b *normed) ops.Value { return b.norm(b.transposed(1)) },
 		"quotient": func(b *normed) ops.Value {
 			return b.Emit(ops.Div, b.conv(b.beta), b.Emit(ops.View, b.gamma, sym.Consts([]int{16, 1, 1})))
 		},
@@ -127,9 +134,10 @@ func TestNormsThatStay(t *testing.T) {
 			b.mean, b.variance, b.gamma = b.input(16), b.input(16), b.input(16)
 			return []ops.Value{b.norm(b.conv(nil))}
 		},
-		"bias changes": func(b *normed) []ops.Value { return []ops.Value{b.norm(b.conv(b.input(16)))} },
-		"by columns":   func(b *normed) []ops.Value { return []ops.Value{b.Emit(ops.Mul, b.conv(nil), b.param(8))} },
-		"by a number":  func(b *normed) []ops.Value { return []ops.Value{b.Emit(ops.Mul, b.conv(nil), 0.5)} },
+		"transposed in groups": func(b *normed) []ops.Value { return []ops.Value{b.norm(b.transposed(2))} },
+		"bias changes":         func(b *normed) []ops.Value { return []ops.Value{b.norm(b.conv(b.input(16)))} },
+		"by columns":           func(b *normed) []ops.Value { return []ops.Value{b.Emit(ops.Mul, b.conv(nil), b.param(8))} },
+		"by a number":          func(b *normed) []ops.Value { return []ops.Value{b.Emit(ops.Mul, b.conv(nil), 0.5)} },
 		"shift alone": func(b *normed) []ops.Value {
 			return []ops.Value{b.Emit(ops.Add, b.conv(nil), b.Emit(ops.View, b.beta, sym.Consts([]int{16, 1, 1})))}
 		},

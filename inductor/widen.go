@@ -15,20 +15,21 @@ import (
 
 // widens reports whether a node is a convolution of half precision that has a template in float32.
 func widens(n *graph.Node) bool {
-	var x ops.Arg
-	transposed := false
+	var x, groups ops.Arg
+	var transposed bool
 	switch n.Op {
 	case ops.Convolution:
 		a := convArgs(n)
-		x, transposed = a.Input.Arg, a.Transposed.Bool()
+		x, groups, transposed = a.Input.Arg, a.Groups.Arg, a.Transposed.Bool()
 	case ops.ConvolutionBackward:
 		a := ops.In[ops.ConvolutionBackwardArgs](&ops.Call{Op: n.OpRow(), Args: n.Args})
-		x, transposed = a.Input.Arg, a.Transposed.Bool()
+		x, groups, transposed = a.Input.Arg, a.Groups.Arg, a.Transposed.Bool()
 	default:
 		return false
 	}
 	m := x.(*graph.Node).TensorMeta()
-	if !halfPrecision(m.DType) || transposed || len(m.Shape) > 4 {
+	count, _ := groups.(sym.Int)
+	if !halfPrecision(m.DType) || (transposed || len(m.Shape) > 4) && !sym.Is(count, 1) { // those of groups have no template
 		return false
 	}
 	return !slices.ContainsFunc(m.Shape[1:], func(s sym.Int) bool { _, known := s.IsConst(); return !known })

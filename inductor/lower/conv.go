@@ -11,6 +11,7 @@ import (
 
 // This file lowers convolutions of one and two dimensions to products of the
 // weight with the gathered image: Out[n, g, oc, oh*ow] = W[g, oc, k] * X[n, g, k, oh*ow].
+// Transposed ones and those of three dimensions are in convimage.go.
 
 // convolution lowers what has static sizes (the batch may be dynamic), and what can be written out; all else stays an
 // eager call. A result that lies in another order than the product's is ordered by a loop.
@@ -22,6 +23,9 @@ func convolution(c *call) error {
 	}
 	if x.dtype != ops.Float32 {
 		return c.extern(ir.ReasonDType)
+	}
+	if c.flag("transposed") || len(x.shape) == 5 {
+		return imageConv(c, x, w, bias)
 	}
 	if !ok {
 		return c.extern(ir.ReasonArgs)
@@ -93,7 +97,7 @@ func (c *call) convInts(name string, dims int) ([]int64, bool) {
 	if !ok || len(v) != 1 && len(v) != dims {
 		return nil, false
 	}
-	if len(v) == 1 && dims == 2 {
+	for len(v) < dims {
 		v = append(v, v[0])
 	}
 	return v, true

@@ -167,6 +167,14 @@ var lowered = map[string][]struct {
 			return []ops.Arg{m.Emit(ops.Convolution, m.in(2, 3, 4, 4), m.in(3, 4, 2, 2), nil, ints(2, 2), ints(0, 0), ints(1, 1),
 				true, ints(0, 0), c(1))}
 		}},
+		{"a convolution the other way in groups", func(m *maker) []ops.Arg {
+			return []ops.Arg{m.Emit(ops.Convolution, m.in(2, 4, 4, 4), m.in(4, 2, 2, 2), nil, ints(2, 2), ints(0, 0), ints(1, 1),
+				true, ints(0, 0), c(2))}
+		}},
+		{"a convolution of a volume", func(m *maker) []ops.Arg {
+			return []ops.Arg{m.Emit(ops.Convolution, m.in(2, 3, 4, 5, 6), m.in(4, 3, 2, 3, 3), m.in(4), ints(2, 1, 1), ints(1, 1, 1),
+				ints(1, 1, 1), false, ints(0, 0, 0), c(1))}
+		}},
 		{"with a summand", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Addmm, m.in(5), m.in(4, 6), m.in(6, 5))} }},
 		{"a linear layer", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Linear, m.in(2, 3, 6), m.in(5, 6), m.in(5))} }},
 		{"a linear layer of a batch that comes after the sequence", func(m *maker) []ops.Arg {
