@@ -7,7 +7,7 @@ GOLANGCI = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME ?= 30s
 export CGO_ENABLED ?= 0
 
-.PHONY: build run test test-all check verify lint race bench bench-autotune bench-imported bench-peers bench-trace fuzz kill faults cover generate update-golden conformance oracle advice clean
+.PHONY: build run test test-all check verify lint race bench bench-autotune bench-imported bench-nets bench-peers bench-trace fuzz kill faults cover generate update-golden conformance oracle advice clean
 
 ## build: the program, as ./tcdbg
 build:
@@ -62,6 +62,10 @@ bench-peers:
 ## bench-imported: models that PyTorch exported, beside the same written in Go; MODELS="--only resnet18,bert_base_2l --seconds 5"
 bench-imported:
 	bash scripts/bench-imported.sh $(MODELS)
+
+## bench-nets: transposed and three-dimensional convolutions, recurrent networks, an encoder layer, a sort, beside PyTorch's operators; NETS="--threads 1 --only gru"
+bench-nets:
+	bash scripts/bench-nets.sh $(NETS)
 
 ## bench-autotune: the thirteen models in mode max-autotune and by default, in turns; MODELS="3 resnet50" names seconds a model and models
 bench-autotune:
