@@ -25,7 +25,8 @@ func block(in, out int) *nn.Sequential {
 
 func unet() (any, Forward) {
 	m := nn.NewSequential(
-		block(3, 32), nn.NewMaxPool2d(2), block(32, 64), nn.NewConvTranspose2d(64, 32, 2, kw.Stride(2)), block(32, 32), nn.NewConv2d(32, 3, 1),
+		block(3, 32), nn.NewMaxPool2d(2), block(32, 64),
+		nn.NewConvTranspose2d(64, 32, 2, kw.Stride(2)), block(32, 32), nn.NewConv2d(32, 3, 1),
 	)
 	return m, m.Forward
 }
