@@ -123,7 +123,7 @@ func (s *productSum) worthIt() bool {
 func (s *productSum) replace(g *graph.Graph) {
 	b := &graph.Builder{G: g, Before: s.sum, Stack: s.sum.Stack, NoGrad: s.sum.NoGrad}
 	s.order()
-	var y ops.Value = b.Emit(ops.Mm, b.Emit(ops.T, b.Emit(ops.Cat, listOf(s.left), sym.C(0))), b.Emit(ops.Cat, listOf(s.right), sym.C(0)))
+	y := b.Emit(ops.Mm, b.Emit(ops.T, b.Emit(ops.Cat, listOf(s.left), sym.C(0))), b.Emit(ops.Cat, listOf(s.right), sym.C(0)))
 	if s.turned {
 		y = b.Emit(ops.T, y)
 	}

@@ -102,7 +102,7 @@ func TestSumProductsSharesConcatenation(t *testing.T) {
 		in = append(in, torch.Randn(2, 24), torch.Randn(2, 20))
 	}
 	g := capture(t, in, func(b *graph.Builder, x []ops.Value) []ops.Value {
-		var s ops.Value = b.Emit(ops.Mm, b.Emit(ops.T, x[0]), x[1])
+		s := b.Emit(ops.Mm, b.Emit(ops.T, x[0]), x[1])
 		for i := 1; i < 4; i++ {
 			s = b.Emit(ops.Add, s, b.Emit(ops.Mm, b.Emit(ops.T, x[2*i]), x[2*i+1]))
 		}
