@@ -42,12 +42,23 @@ func (w *watched) search(s *subject, v comparison) *logs.NumericsFault {
 		x.fault.Stage = "backend " + b
 	default:
 		x.fault.Stage = "code"
-		x.say("no stage differs when the graph is compiled once more: what the program runs is not what its compiler makes now")
+		x.say("%s", nothingFound(s.train))
 	}
 	if why := x.reproduce(); why != "" {
 		w.not("a reproducer: " + why)
 	}
 	return x.fault
+}
+
+// nothingFound is what can be said where every stage of every graph is equal. Of a graph with derivatives that does not show
+// which of the two it is: the backward graph's stages are given what the forward graph saves when it is run operator by operator.
+func nothingFound(train bool) string {
+	const other = "what the program runs is not what its compiler makes now"
+	if !train {
+		return "no stage differs when the graph is compiled once more: " + other
+	}
+	return "no stage of either graph differs by itself when it is compiled once more: " + other +
+		", or what the forward graph rounds otherwise changes a choice of the backward graph, as the side of a ReLU or the place of a maximum"
 }
 
 // own searches the node with which a backend of the program's own differs: parts of the graph are
