@@ -58,7 +58,8 @@ func nothingFound(train bool) string {
 		return "no stage differs when the graph is compiled once more: " + other
 	}
 	return "no stage of either graph differs by itself when it is compiled once more: " + other +
-		", or what the forward graph rounds otherwise changes a choice of the backward graph, as the side of a ReLU or the place of a maximum"
+		", or what the forward graph rounds otherwise changes a choice of the backward graph, " +
+		"as the side of a ReLU or the place of a maximum"
 }
 
 // own searches the node with which a backend of the program's own differs: parts of the graph are
