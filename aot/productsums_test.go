@@ -61,7 +61,7 @@ func TestSumProducts(t *testing.T) {
 			list := all(b, x)
 			return []ops.Value{sum(b, list...), b.Emit(ops.Sin, list[1])}
 		}},
-		{"a sum read elsewhere, two products behind it", 0, func(b *graph.Builder, x []ops.Value) []ops.Value {
+		{"a partial sum with a second reader, then two more products", 0, func(b *graph.Builder, x []ops.Value) []ops.Value {
 			list := all(b, x)
 			s := sum(b, list[:3]...)
 			return []ops.Value{sum(b, s, list[3], list[4]), b.Emit(ops.Sin, s)}

@@ -68,7 +68,7 @@ func newFinder(b []byte) *finder {
 	return f
 }
 
-// find is where the block at i was before, -1 for nowhere. i never goes back.
+// find returns where an earlier copy of the block at i begins, or -1 if there is none. Calls must pass ascending i.
 func (f *finder) find(i int) int {
 	for ; f.next+blockSize <= i; f.next += blockSize {
 		f.table[f.slot(f.of(f.next))] = int32(f.next + 1)
