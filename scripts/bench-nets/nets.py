@@ -124,6 +124,7 @@ def main():
         sys.exit(f"bench-nets: no network {', '.join(unknown)}: there are {', '.join(NETS)}")
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: opt.threads])
     torch.set_num_threads(opt.threads)
+    ours(opt.binary, opt.model, "tiny")  # builds the runtime library once for all of them
     print(f"PyTorch {torch.__version__}, threads: {opt.threads}, least milliseconds of a call of {opt.rounds} rounds\n")
     print("| network | tcdbg | PyTorch | tcdbg / PyTorch | first call |\n|---|---|---|---|---|")
     for name in [n for n in opt.only.split(",") if n] or NETS:
