@@ -52,6 +52,13 @@ func newGPT2() *models.GPT2LMHeadModel {
 	return models.NewGPT2LMHeadModel(models.DefaultGPT2Config())
 }
 
+// newLlama is a LLaMA of TinyLlama's shape with 6 of its 22 layers.
+func newLlama() *models.LlamaForCausalLM {
+	c := models.DefaultLlamaConfig()
+	c.HiddenSize, c.IntermediateSize, c.NumHiddenLayers, c.NumAttentionHeads, c.NumKeyValueHeads = 2048, 5632, 6, 32, 4
+	return models.NewLlamaForCausalLM(c)
+}
+
 func silu(x, y *torch.Tensor) *torch.Tensor { return F.Silu(x).Mul(x).Add(y) }
 
 func softmax(x *torch.Tensor) *torch.Tensor { return x.Softmax(-1) }
@@ -107,6 +114,24 @@ func workload(name string) func() {
 		return inference(models.DenseNet121(), torch.Randn(4, 3, 128, 128))
 	case "vit":
 		return inference(models.ViTB16(), torch.Randn(2, 3, 224, 224))
+	case "mobilenet_large":
+		return inference(models.MobileNetV3Large(), torch.Randn(2, 3, 224, 224))
+	case "efficientnet":
+		return inference(models.EfficientNetB0(), torch.Randn(2, 3, 224, 224))
+	case "convnext":
+		return inference(models.ConvNeXtTiny(), torch.Randn(2, 3, 224, 224))
+	case "resnext":
+		return inference(models.ResNeXt50_32x4d(), torch.Randn(2, 3, 224, 224))
+	case "vgg":
+		return inference(models.VGG11(), torch.Randn(2, 3, 224, 224))
+	case "squeezenet":
+		return inference(models.SqueezeNet1_1(), torch.Randn(2, 3, 224, 224))
+	case "t5":
+		return inference(models.NewT5EncoderModel(models.DefaultT5Config()), tokens())
+	case "llama":
+		return inference(newLlama(), tokens())
+	case "llama_token":
+		return inference(newLlama(), torch.Randint(0, 30000, []int{1, 1}))
 	case "bert":
 		return inference(models.NewBertModel(models.DefaultBertConfig()), tokens())
 	case "gpt2":
@@ -153,6 +178,14 @@ func trainingWorkload(name string) func() {
 		return classifier(models.ResNet50(), torch.Randn(2, 3, 224, 224))
 	case "densenet":
 		return classifier(models.DenseNet121(), torch.Randn(4, 3, 128, 128))
+	case "mobilenet":
+		return classifier(models.MobileNetV3Small(), torch.Randn(8, 3, 128, 128))
+	case "convnext":
+		return classifier(models.ConvNeXtTiny(), torch.Randn(2, 3, 128, 128))
+	case "resnext":
+		return classifier(models.ResNeXt50_32x4d(), torch.Randn(2, 3, 128, 128))
+	case "vit":
+		return classifier(models.ViTB16(), torch.Randn(2, 3, 224, 224))
 	case "resnet18":
 		m := models.ResNet18()
 		sgd := optim.NewSGD(nn.Parameters(m), kw.Lr(0.01), kw.Momentum(0.9))

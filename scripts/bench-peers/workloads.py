@@ -39,7 +39,7 @@ def classes(make):
     return made
 
 
-def part_of(config, model, output, tokens=128, **options):
+def part_of(config, model, output, tokens=128, sizes=None, **options):
     """A model of transformers with random weights, of which one output counts."""
 
     def make():
@@ -49,7 +49,7 @@ def part_of(config, model, output, tokens=128, **options):
         class Part(torch.nn.Module):
             def __init__(self):
                 super().__init__()
-                self.whole = getattr(transformers, model)(getattr(transformers, config)())
+                self.whole = getattr(transformers, model)(getattr(transformers, config)(**(sizes or {})))
 
             def forward(self, ids):
                 return getattr(self.whole(ids, **options), output)
@@ -130,6 +130,11 @@ bert = part_of("BertConfig", "BertModel", "last_hidden_state")
 gpt2 = part_of("GPT2Config", "GPT2LMHeadModel", "logits", use_cache=False)
 gpt2_token = part_of("GPT2Config", "GPT2LMHeadModel", "logits", 1, use_cache=False)
 
+LLAMA = dict(hidden_size=2048, intermediate_size=5632, num_hidden_layers=6, num_attention_heads=32, num_key_value_heads=4)
+t5 = part_of("T5Config", "T5EncoderModel", "last_hidden_state")
+llama = part_of("LlamaConfig", "LlamaForCausalLM", "logits", sizes=LLAMA, use_cache=False)
+llama_token = part_of("LlamaConfig", "LlamaForCausalLM", "logits", 1, sizes=LLAMA, use_cache=False)
+
 WORKLOADS = [
     Workload("mlp", "MLP, 64x784", perceptron),
     Workload("mobilenet", "MobileNetV3-small, 2x3x224x224", vision("mobilenet_v3_small", 2, 3, 224, 224), ("torchvision",)),
@@ -138,6 +143,15 @@ WORKLOADS = [
     Workload("bert", "BERT-base, 1x128", bert, ("transformers",)),
     Workload("gpt2", "GPT-2, 1x128", gpt2, ("transformers",)),
     Workload("vit", "ViT-B/16, 2x3x224x224", vision("vit_b_16", 2, 3, 224, 224), ("torchvision",)),
+    Workload("mobilenet_large", "MobileNetV3-large, 2x3x224x224", vision("mobilenet_v3_large", 2, 3, 224, 224), ("torchvision",)),
+    Workload("efficientnet", "EfficientNet-B0, 2x3x224x224", vision("efficientnet_b0", 2, 3, 224, 224), ("torchvision",)),
+    Workload("convnext", "ConvNeXt-tiny, 2x3x224x224", vision("convnext_tiny", 2, 3, 224, 224), ("torchvision",)),
+    Workload("resnext", "ResNeXt-50 32x4d, 2x3x224x224", vision("resnext50_32x4d", 2, 3, 224, 224), ("torchvision",)),
+    Workload("vgg", "VGG-11, 2x3x224x224", vision("vgg11", 2, 3, 224, 224), ("torchvision",)),
+    Workload("squeezenet", "SqueezeNet 1.1, 2x3x224x224", vision("squeezenet1_1", 2, 3, 224, 224), ("torchvision",)),
+    Workload("t5", "T5-small's encoder, 1x128", t5, ("transformers",)),
+    Workload("llama", "LLaMA, 6 layers of 2,048, 1x128", llama, ("transformers",)),
+    Workload("llama_token", "LLaMA, 6 layers of 2,048, one token", llama_token, ("transformers",)),
     Workload("mlp_bf16", "MLP, 64x784, autocast to bfloat16", perceptron, half="autocast"),
     Workload("bert_bf16", "BERT-base, 1x128, autocast to bfloat16", bert, ("transformers",), half="autocast"),
     Workload("resnet_bf16", "ResNet-50, 2x3x224x224, autocast to bfloat16", vision("resnet50", 2, 3, 224, 224), ("torchvision",), half="autocast"),
@@ -154,6 +168,10 @@ WORKLOADS = [
     Workload("train_encoder", "step: encoder, 4 layers, 4x128, AdamW", encoder(4, 4, True), (), "AdamW"),
     Workload("train_resnet18", "step: ResNet-18, 4x3x128x128, SGD", classes(vision("resnet18", 4, 3, 128, 128)), ("torchvision",), "SGD"),
     Workload("train_resnet", "step: ResNet-50, 2x3x224x224, Adam", classes(vision("resnet50", 2, 3, 224, 224)), ("torchvision",), "Adam"),
+    Workload("train_mobilenet", "step: MobileNetV3-small, 8x3x128x128, Adam", classes(vision("mobilenet_v3_small", 8, 3, 128, 128)), ("torchvision",), "Adam"),
+    Workload("train_convnext", "step: ConvNeXt-tiny, 2x3x128x128, Adam", classes(vision("convnext_tiny", 2, 3, 128, 128)), ("torchvision",), "Adam"),
+    Workload("train_resnext", "step: ResNeXt-50 32x4d, 2x3x128x128, Adam", classes(vision("resnext50_32x4d", 2, 3, 128, 128)), ("torchvision",), "Adam"),
+    Workload("train_vit", "step: ViT-B/16, 2x3x224x224, Adam", classes(vision("vit_b_16", 2, 3, 224, 224)), ("torchvision",), "Adam"),
     Workload("train_densenet", "step: DenseNet-121, 4x3x128x128, Adam", classes(vision("densenet121", 4, 3, 128, 128)), ("torchvision",), "Adam"),
     Workload("train_gpt2", "step: GPT-2, 1x128, Adam", next_tokens(gpt2), ("transformers",), "Adam"),
     Workload("train_gpt2_whole", "step as one graph: GPT-2, 1x128, Adam", next_tokens(gpt2), ("transformers",), "Adam"),
