@@ -11,6 +11,7 @@ import (
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
 	"tcdbg/torch"
+	"tcdbg/torch/kw"
 	"tcdbg/tracer"
 )
 
@@ -54,6 +55,26 @@ func TestHalfProducts(t *testing.T) {
 				if err := halfProducts(b, d, s); err != nil {
 					t.Errorf("%s %dx%dx%d: %v", d.Short(), s.rows, s.k, s.cols, err)
 				}
+			}
+		}
+	})
+}
+
+// TestHalfProductsReadNothingElse: what an earlier call left in memory is no part of a product, of whose rows some
+// are fewer than a tile's.
+func TestHalfProductsReadNothingElse(t *testing.T) {
+	halfSets(t, func(t *testing.T, b tracer.Backend) {
+		nan := torch.Full([]int{70, 512}, math.NaN(), kw.Dtype(torch.Bfloat16))
+		g := newTestGraph("nan")
+		m := g.outputs(g.Emit(ops.Mm, g.input(nan), g.input(nan.Transpose(0, 1).Contiguous())))
+		fill, err := b.Compile(&tracer.Request{Module: m, Example: g.in})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range []halfShape{{3, 40, 5}, {1, 3, 70}, {2, 770, 33}, {4, 65, 64}, {20, 40, 40}} {
+			fill(g.in)
+			if err := halfProducts(b, torch.Bfloat16, s); err != nil {
+				t.Errorf("%dx%dx%d: %v", s.rows, s.k, s.cols, err)
 			}
 		}
 	})
