@@ -240,11 +240,12 @@ func (c *compiler) foldNorm() (int, error) {
 		return 0, nil
 	}
 	g := lower.Decomposed(c.graph)
-	if len(foldable(g, c.opt.Params)) == 0 {
+	leave := func(n *graph.Node) bool { return c.opt.Machine.BFloat == cpp.BFloatTiles && keepsBFloat16(n) }
+	if len(foldable(g, c.opt.Params, leave)) == 0 {
 		return 0, nil
 	}
 	c.ownGraph(g)
-	return foldNorms(c.graph, c.opt.Params), nil
+	return foldNorms(c.graph, c.opt.Params, leave), nil
 }
 
 func (c *compiler) lower() (int, error) {

@@ -20,9 +20,9 @@ type folded struct {
 	chain []*graph.Node
 }
 
-// foldNorms folds in place and returns how many convolutions have taken something up.
-func foldNorms(g *graph.Graph, params []bool) int {
-	found := foldable(g, params)
+// foldNorms folds in place and returns how many convolutions have taken something up: of those that are not to be left as they are.
+func foldNorms(g *graph.Graph, params []bool, leave func(*graph.Node) bool) int {
+	found := foldable(g, params, leave)
 	for _, f := range found {
 		f.rewrite(g)
 	}
@@ -50,11 +50,11 @@ func fixedNodes(g *graph.Graph, params []bool) map[*graph.Node]bool {
 }
 
 // foldable finds the convolutions whose results are scaled.
-func foldable(g *graph.Graph, params []bool) []folded {
+func foldable(g *graph.Graph, params []bool, leave func(*graph.Node) bool) []folded {
 	fixed := fixedNodes(g, params)
 	var out []folded
 	for n := g.First(); n != nil; n = n.Next() {
-		if n.Op != ops.Convolution {
+		if n.Op != ops.Convolution || leave(n) {
 			continue
 		}
 		a := convArgs(n)

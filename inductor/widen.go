@@ -37,6 +37,14 @@ func widens(n *graph.Node) bool {
 
 func halfPrecision(d ops.DType) bool { return d == ops.BFloat16 || d == ops.Float16 }
 
+// keepsBFloat16 reports whether a convolution's weight should stay one of bfloat16: tiles multiply it with an image of
+// bfloat16, and a scaled weight is no longer of that type.
+func keepsBFloat16(n *graph.Node) bool {
+	a := convArgs(n)
+	channels, known := a.Weight.Meta().Shape[1].IsConst()
+	return lower.OfBFloat16(n) && !a.Transposed.Bool() && sym.Is(a.Groups.Int(), 1) && known && channels%32 == 0
+}
+
 // widen works on a copy, as foldNorm does.
 func (c *compiler) widen() (int, error) {
 	g := lower.Decomposed(c.graph)

@@ -29,6 +29,8 @@ type ConvInfo struct {
 	// the image, row to row and column to column of the kernel, where k does not walk it evenly:
 	// its taps from the last to the first, say. Its address then has no coefficient for k.
 	FilterChan, FilterRow, FilterCol int64
+	// BFloat16 tells that the image and the weight, which are of float32, hold numbers of bfloat16.
+	BFloat16 bool
 }
 
 type convField struct {
@@ -78,12 +80,18 @@ func (c *ConvInfo) append(b []byte) []byte {
 	for _, f := range c.fields() {
 		b = strconv.AppendInt(appendAll(b, " ", f.name, "="), *f.at, 10)
 	}
+	if c.BFloat16 {
+		b = append(b, bfloat16Mark...)
+	}
 	return b
 }
+
+const bfloat16Mark = " bfloat16"
 
 // parseConv reads what String prints after its first word.
 func parseConv(s string) (*ConvInfo, error) {
 	c := &ConvInfo{}
+	s, c.BFloat16 = strings.CutSuffix(s, bfloat16Mark)
 	fields, words := c.fields(), strings.Fields(s)
 	if len(words) != len(fields) {
 		return nil, fmt.Errorf("im2col has %d fields, not %d", len(fields), len(words))

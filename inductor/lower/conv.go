@@ -30,6 +30,7 @@ func convolution(c *call) error {
 	if !ok {
 		return c.extern(ir.ReasonArgs)
 	}
+	s.info.BFloat16 = OfBFloat16(c.n)
 	m := c.meta()
 	if bias == nil && c.contiguousResult() {
 		c.convProduct(s, c.bindResult())
@@ -46,6 +47,21 @@ func convolution(c *call) error {
 	}
 	b.store(out.buf, out.stride, b.add2(b.load(prod), b.load(perChannel(bias, len(m.Shape)))))
 	return nil
+}
+
+// OfBFloat16 reports whether a convolution of float32 reads an image and a weight that were of bfloat16.
+func OfBFloat16(n *graph.Node) bool {
+	a := ops.In[ops.ConvolutionArgs](&ops.Call{Op: n.OpRow(), Args: n.Args})
+	return wasBFloat16(a.Input.Arg) && wasBFloat16(a.Weight.Arg)
+}
+
+func wasBFloat16(v ops.Arg) bool {
+	n, ok := v.(*graph.Node)
+	if !ok || n.Op != ops.To || !n.IsTensor() || n.TensorMeta().DType != ops.Float32 {
+		return false
+	}
+	from, ok := n.Args[0].(*graph.Node)
+	return ok && from.IsTensor() && from.TensorMeta().DType == ops.BFloat16
 }
 
 // perChannel is a vector seen as (channels, 1, ...), which broadcasts over the

@@ -41,6 +41,8 @@ const (
 	ConvWinograd                      // the same with tiles of 2 x 2 pixels and filters transformed for them (Winograd's F(2x2, 3x3))
 	ConvDepthwise                     // channels are the lanes of a vector, each with a filter of its own, or in groups within one
 	ConvDirect                        // pixels are the rows, read where they lie; channels may lie side by side
+	_                                 // the gradient of a weight
+	ConvTiles                         // the same with numbers of bfloat16, multiplied by the processor's tiles
 )
 
 // Pack lets the target choose what is packed and places the copies.

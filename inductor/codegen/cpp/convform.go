@@ -102,6 +102,18 @@ func winogradPays(lanes int, channels, k, pixels int64, c *ir.ConvInfo) bool {
 	return dense && int64(lanes) >= PanelRows(lanes) && channels >= leastChannels && k/9 >= leastChannels && pixels >= least
 }
 
+// tileChannels is how many channels of an image a tile's row has.
+const tileChannels = 32
+
+// convTiles reports whether tiles multiply a convolution whose weight is packed: its numbers are of bfloat16, and channels
+// lie side by side, on both sides.
+func (m Machine) convTiles(n *ir.Node) bool {
+	c, v := n.MM.Conv, n.ConvView()
+	k, known := n.MM.K.IsConst()
+	return m.BFloat == BFloatTiles && c.BFloat16 && sym.Is(v.Groups, 1) && c.Block == int64(m.Lanes) && c.Lanes > 1 &&
+		known && k%(tileChannels*c.KH*c.KW) == 0
+}
+
 // fewChannels is up to how many channels of an image, as a first layer's, windows are read
 // directly: the other forms lay the image out for each step first.
 const fewChannels = 4
@@ -118,11 +130,14 @@ func PackedConv(form plan.ConvForm, lanes int, groups, channels, k int64) int64 
 	switch form {
 	case plan.ConvDepthwise:
 		return depthPadded(lanes, groups*channels) * k
-	case plan.ConvPixels, plan.ConvWinograd, plan.ConvDirect:
+	case plan.ConvPixels, plan.ConvWinograd, plan.ConvDirect, plan.ConvTiles:
 		height = int64(2 * lanes)
 	}
-	if form == plan.ConvWinograd {
+	switch form {
+	case plan.ConvWinograd:
 		k = k / 9 * 16
+	case plan.ConvTiles: // two numbers in the place of one
+		k /= 2
 	}
 	return groups * ((channels + height - 1) / height * height) * k
 }

@@ -38,11 +38,11 @@ func Products(m Machine, p *plan.Plan) []tune.Product {
 
 // product describes one; a convolution's form can be another where its weight is packed for it.
 func product(m Machine, n *ir.Node, kernel string, form plan.ConvForm, packed bool) tune.Product {
-	out := tune.Product{Kernel: kernel, Form: int(form), Tiled: form != plan.ConvDepthwise && form != plan.ConvDirect}
+	out := tune.Product{Kernel: kernel, Form: int(form), Tiled: form != plan.ConvDepthwise && form != plan.ConvDirect && form != plan.ConvTiles}
 	if n.MM.Conv != nil {
 		out.Op, out.Shapes, out.Key = "convolution", convShapes(n), convKey(n)
 		for _, f := range convForms(m.Lanes, n) {
-			if packed {
+			if packed && form != plan.ConvTiles {
 				out.Forms = append(out.Forms, int(f))
 			}
 		}
@@ -74,6 +74,8 @@ func FormName(f int) string {
 		return "depthwise"
 	case plan.ConvDirect:
 		return "direct"
+	case plan.ConvTiles:
+		return "tiles"
 	}
 	return "product"
 }

@@ -73,6 +73,9 @@ func (t *Target) packedFilter(p *plan.Plan, n *ir.Node) (*ir.Buffer, plan.ConvFo
 	if chosen, ok := t.Forms[convKey(n)]; ok && slices.Contains(convForms(t.Lanes, n), plan.ConvForm(chosen)) {
 		form = plan.ConvForm(chosen)
 	}
+	if t.convTiles(n) {
+		form = plan.ConvTiles
+	}
 	return v.Weight, form, PackedConv(form, t.Lanes, groups, channels/groups, k)
 }
 

@@ -1,0 +1,118 @@
+//go:build unix
+
+package backends
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"tcdbg/graph"
+	"tcdbg/inductor"
+	"tcdbg/inductor/codegen/cpp"
+	"tcdbg/inductor/plan"
+	"tcdbg/inductor/tune"
+	"tcdbg/internal/test"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
+	"tcdbg/torch"
+	"tcdbg/tracer"
+)
+
+// This file tests convolutions of bfloat16 that tiles multiply. Where the processor has none, they are made up in C.
+
+// tileConv is a convolution in the middle of a network.
+type tileConv struct {
+	images, in, out, h, w         int
+	kernel, step, pad, dilation   int
+	normAfter, reluBefore, sliced bool
+}
+
+var tileConvs = []tileConv{
+	{2, 64, 48, 7, 7, 1, 1, 0, 1, true, false, false},
+	{1, 32, 64, 14, 9, 3, 1, 1, 1, true, false, false},
+	{3, 64, 40, 15, 11, 3, 2, 1, 1, false, false, false},
+	{1, 96, 32, 17, 33, 1, 2, 0, 1, true, false, false},
+	{2, 32, 16, 20, 6, 5, 1, 2, 2, true, false, false},
+	{1, 32, 32, 3, 150, 3, 3, 1, 2, false, false, false},
+	{2, 128, 64, 6, 6, 1, 1, 0, 1, true, true, false},
+	{1, 64, 64, 30, 30, 1, 1, 0, 1, true, true, true},
+	{40, 32, 32, 33, 33, 3, 1, 1, 1, false, false, false}, // more images than are laid out at a time
+	{2, 64, 24, 8, 130, 2, 1, 0, 1, true, false, true},
+}
+
+// wholeNumbers are numbers of bfloat16 from -most to most, whose products and sums are exact.
+func wholeNumbers(seed, most int, shape ...int) *torch.Tensor {
+	return filled(ops.Float32, seed, shape...).Mul(100).Floor().Remainder(2*most + 1).Sub(most).To(torch.Bfloat16)
+}
+
+// module is the convolution between two of one pixel.
+func (c tileConv) module() (*graph.Module, []torch.Value) {
+	g := newTestGraph("tiles")
+	conv := func(x ops.Value, seed, in, out, kernel, step, pad, dilation int) ops.Value {
+		w := g.param(wholeNumbers(seed, 1, out, in, kernel, kernel))
+		return g.Emit(ops.Convolution, x, w, g.param(wholeNumbers(seed+1, 2, out)), ints(step, step), ints(pad, pad), ints(dilation, dilation),
+			false, ints(0, 0), sym.C(1))
+	}
+	norm := func(x ops.Value, seed, channels int) ops.Value {
+		mean, ones := g.param(wholeNumbers(seed, 3, channels).To(torch.Float32)), g.param(torch.Ones(channels))
+		return g.Emit(ops.BatchNorm, x, mean, ones, ones, mean, false, 0.1, 0.0)
+	}
+	in := c.in
+	if c.sliced {
+		in = 2 * c.in
+	}
+	y := conv(g.input(wholeNumbers(1, 2, c.images, 32, c.h, c.w)), 2, 32, in, 1, 1, 0, 1)
+	if c.sliced {
+		y = g.Emit(ops.Slice, y, sym.C(1), sym.C(c.in/2), sym.C(c.in/2+c.in), sym.C(1))
+	}
+	if c.reluBefore {
+		y = g.Emit(ops.Relu, norm(y, 9, c.in))
+	}
+	y = conv(y, 4, c.in, c.out, c.kernel, c.step, c.pad, c.dilation)
+	if c.normAfter {
+		y = g.Emit(ops.Relu, norm(y, 6, c.out))
+	}
+	return g.outputs(conv(y, 7, c.out, 32, 1, 1, 0, 1)), g.in
+}
+
+// TestConvolutionsByTiles: each gives what its operators give, to the last bit, since all sums are of whole numbers, and runs in
+// the form of tiles.
+func TestConvolutionsByTiles(t *testing.T) {
+	needCompiler(t)
+	e := NewSet(Config{CacheDir: sharedCache, Threads: 3, BFloat: MadeUpTiles}).engine()
+	if e.err != nil {
+		t.Fatal(e.err)
+	}
+	if e.rt.bfloat&hasTiles == 0 {
+		t.Skip("tiles in C need a processor with the dot product of bfloat16")
+	}
+	for _, c := range test.Some(t, 5, tileConvs) {
+		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
+			m, in := c.module()
+			want := m.Run(in)
+			opt := inductor.Options{Params: paramInputs(m.G, nil, nil), Tuned: tune.Choices{Layout: tune.LayoutBlocks}}
+			x, err := e.compiled(m.G, &tracer.Request{Module: m, Example: in}, opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := e.load(x, &tracer.Request{}); err != nil {
+				t.Fatal(err)
+			}
+			tiled := slices.ContainsFunc(x.prog.Products, func(p tune.Product) bool {
+				return plan.ConvForm(p.Form) == plan.ConvTiles && p.Shapes[1] == fmt.Sprintf("%dx%dx%dx%d", c.out, c.in, c.kernel, c.kernel)
+			})
+			if !tiled {
+				for _, p := range x.prog.Products {
+					t.Log(p.Kernel, p.Shapes, cpp.FormName(p.Form))
+				}
+				t.Error("no tiles")
+			}
+			for range 2 {
+				if err := sameValues(x.run(in), want, 0); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
