@@ -1,8 +1,12 @@
 package backends
 
 import (
+	"strings"
 	"testing"
 
+	"tcdbg/inductor"
+	"tcdbg/inductor/codegen/cpp"
+	"tcdbg/inductor/tune"
 	"tcdbg/internal/test"
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
@@ -74,4 +78,34 @@ func (c convCase) inHalf(t *testing.T, d ops.DType) {
 			}
 		}
 	})
+}
+
+// TestHalfImagesInBlocks: what lies between convolutions of half precision, a sum with the image before them among it, has its
+// channels side by side, as the images do that they read, and relu rounds nothing that is rounded.
+func TestHalfImagesInBlocks(t *testing.T) {
+	g := newTestGraph("residual")
+	conv := func(x ops.Value, seed, in, out int) ops.Value {
+		w := g.param(filled(ops.BFloat16, seed, out, in, 1, 1))
+		return g.Emit(ops.Convolution, x, w, nil, ints(1, 1), ints(0, 0), ints(1, 1), false, ints(0, 0), sym.C(1))
+	}
+	x := g.Emit(ops.Relu, conv(g.input(filled(ops.BFloat16, 1, 2, 32, 9, 9)), 2, 32, 64))
+	y := g.Emit(ops.Relu, g.Emit(ops.Add, conv(conv(x, 3, 64, 32), 4, 32, 64), x))
+	m := g.outputs(conv(y, 5, 64, 32))
+	params := paramInputs(m.G, nil, nil)
+	opt := inductor.Options{Machine: cpp.Machine{Lanes: 16, Cache: 1 << 20}, Cores: 1, Params: params, Tuned: tune.Choices{Layout: tune.LayoutBlocks}}
+	p, err := inductor.Compile(m.G, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(p.Shards, "")
+	at := strings.Index(text, "fused_convolution_to_add_relu")
+	if at < 0 {
+		t.Fatalf("no kernel of the sum:\n%s", text)
+	}
+	text = text[at:]
+	text = text[:strings.Index(text, "\n}\n")]
+	if strings.Contains(text, "lds_h16") || strings.Contains(text, "sts_h16") || strings.Count(text, "round_bfloat16") != 2 {
+		t.Errorf("the sum reads or writes planes, or does not round twice:\n%s", text)
+	}
+	everywhere(t, m, g.in, 0.02)
 }

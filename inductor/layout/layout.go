@@ -133,9 +133,10 @@ func (c *chooser) candidates() {
 	}
 }
 
-// imageOf is the image that a buffer holds; nil for none.
+// imageOf is the image that a buffer holds; nil for none. Between convolutions of half precision, which compute in float32,
+// sums with what goes around them are rounded images.
 func imageOf(b *ir.Buffer) *image {
-	if b.DType != ops.Float32 || len(b.Shape) != 4 {
+	if b.DType != ops.Float32 && b.DType != ops.BFloat16 && b.DType != ops.Float16 || len(b.Shape) != 4 {
 		return nil
 	}
 	c, ok1 := b.Shape[1].IsConst()

@@ -2,6 +2,7 @@ package cpp
 
 import (
 	"fmt"
+	"slices"
 
 	"tcdbg/inductor/codegen"
 	"tcdbg/inductor/ir"
@@ -222,6 +223,18 @@ func (e *emitter) indexValue(v *ir.Value, lanes int) string {
 	return fmt.Sprintf("%s(%s, %s)", e.pre.fn("iota_l", lanes), at, e.size(v.Index.Coef[e.k.Vec]))
 }
 
+// rounded reports whether a value of a body is a number of bfloat16 by itself: it is one of its operands, or that without its
+// sign, all of which were loaded as such.
+func rounded(body []ir.Value, id int) bool {
+	switch v := &body[id]; v.Op {
+	case ir.Relu, ir.Neg, ir.Abs, ir.Max, ir.Min:
+		return !slices.ContainsFunc(v.Args, func(x int) bool { return body[x].Op != ir.Load || body[x].Buf.DType != ops.BFloat16 })
+	case ir.Load:
+		return v.Buf.DType == ops.BFloat16
+	}
+	return false
+}
+
 // storeValue writes to memory or to the thread's row, and remembers the value
 // for readers in the same iteration.
 func (e *emitter) storeValue(i int, v *ir.Value, lanes int, inner bool) {
@@ -234,6 +247,8 @@ func (e *emitter) storeValue(i int, v *ir.Value, lanes int, inner bool) {
 	d := v.Buf.DType
 	var kept string
 	switch {
+	case d == ops.BFloat16 && rounded(e.k.Steps[i].Body, v.Args[0]): // already
+		kept = fmt.Sprintf("%s(%s)", e.pre.fn("cut_bfloat", lanes), x)
 	case d == ops.BFloat16: // as below, without a way through fewer bits and back
 		name := fmt.Sprintf("n%d_%d%s", i, v.Args[0], e.copies)
 		e.p("const %s %s = %s;", regType(d, lanes), name, e.as(lanes).narrowed(x, d))
