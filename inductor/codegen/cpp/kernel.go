@@ -106,10 +106,6 @@ type regVal struct {
 func Kernel(env *Env, k *sched.Kernel) *Code {
 	code := &Code{Name: k.Name, Symbol: k.Name, work: workOf(k)}
 	e := &emitter{memory: memory{env: env, k: k}, pre: &code.uses, lanes: env.Machine.Lanes, code: code}
-	if k.Lanes8() {
-		e.lanes = max(e.lanes/2, 1)
-	}
-	e.lanes = e.filled(e.lanes)
 	e.vals, e.regs, e.outer = map[valKey]operand{}, map[*ir.Buffer]regVal{}, map[*ir.Buffer]bool{}
 	e.names = make([]string, len(k.Loops))
 	for i := range k.Loops {
@@ -124,6 +120,10 @@ func Kernel(env *Env, k *sched.Kernel) *Code {
 			st.Node.Writes(func(b *ir.Buffer, _ *ir.Index) { e.outer[b] = true })
 		}
 	}
+	if e.eightBytes() {
+		e.lanes = max(e.lanes/2, 1)
+	}
+	e.lanes = e.filled(e.lanes)
 	code.widths = []int{e.lanes}
 	if k.Group.Template {
 		template{e}.epilogue()
@@ -133,6 +133,27 @@ func Kernel(env *Env, k *sched.Kernel) *Code {
 	marked := e.sb.String()
 	code.Text, code.Slots, code.shape = unmarked(marked), e.slots, shapeOf(marked, code.Name)
 	return code
+}
+
+// eightBytes reports whether vectors hold elements of eight bytes, and half as many. What does not change along the loop
+// that is vectorised, as the position that a row picks, is computed before it, one number at a time.
+func (e *emitter) eightBytes() bool {
+	k := e.k
+	if k.Group.Template || k.Vec < k.Outer {
+		return k.Lanes8()
+	}
+	for i := range k.Steps {
+		st := &k.Steps[i]
+		if !st.Inner {
+			continue
+		}
+		for j, c := range e.class(st) {
+			if c == innerPart && st.Body[j].DType.Size() == 8 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // filled is the number of lanes that the vectorised loop fills: short loops, as over a

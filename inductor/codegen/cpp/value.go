@@ -219,7 +219,7 @@ func (e *emitter) indexValue(v *ir.Value, lanes int) string {
 	if lanes == 1 {
 		return at
 	}
-	return fmt.Sprintf("%s(%s, %s)", e.pre.fn("iota_l", lanes), at, e.size(v.Index.Coef[e.k.Vec]))
+	return fmt.Sprintf("%s(%s, %s)", e.pre.fn("iota_"+letter(v.DType), lanes), at, e.size(v.Index.Coef[e.k.Vec]))
 }
 
 // storeValue writes to memory or to the thread's row, and remembers the value
