@@ -34,6 +34,10 @@ func TestOneHot(t *testing.T) {
 				hot := g.Emit(ops.ScatterAdd, g.Emit(ops.Full, sym.Consts([]int{5, 37}), 0.0, d), sym.C(1), idx, src)
 				return g.Emit(ops.Mul, hot, g.Emit(ops.Sum, hot, []int{1}, true))
 			}},
+			{"summed up by columns", 1, func(g *testGraph, idx, src ops.Value) ops.Value {
+				hot := g.Emit(ops.ScatterAdd, g.Emit(ops.Full, sym.Consts([]int{5, 37}), 0.0, d), sym.C(1), idx, src)
+				return g.Emit(ops.Sum, g.Emit(ops.Mul, hot, hot), []int{0}, true)
+			}},
 			{"not all rows", 1, func(g *testGraph, idx, src ops.Value) ops.Value {
 				return g.Emit(ops.ScatterAdd, g.Emit(ops.Full, sym.Consts([]int{9, 37}), 0.0, d), sym.C(1), idx, src)
 			}},

@@ -83,6 +83,7 @@ type emitter struct {
 	vals   map[valKey]operand    // values that are defined now
 	regs   map[*ir.Buffer]regVal // what a buffer's element is, in this iteration
 	outer  map[*ir.Buffer]bool   // in-kernel buffers whose value does not depend on the inner loops
+	same   map[int][]bool        // [] /* step */ what is the same for all lanes of columns
 	wrote  bool                  // some store went past the caches
 	copies string                // suffix of the names in this copy of the body
 	where  string                // operator named by the last comment
@@ -107,6 +108,7 @@ func Kernel(env *Env, k *sched.Kernel) *Code {
 	code := &Code{Name: k.Name, Symbol: k.Name, work: workOf(k)}
 	e := &emitter{memory: memory{env: env, k: k}, pre: &code.uses, lanes: env.Machine.Lanes, code: code}
 	e.vals, e.regs, e.outer = map[valKey]operand{}, map[*ir.Buffer]regVal{}, map[*ir.Buffer]bool{}
+	e.same = map[int][]bool{}
 	e.names = make([]string, len(k.Loops))
 	for i := range k.Loops {
 		if i < k.Outer {
@@ -136,19 +138,21 @@ func Kernel(env *Env, k *sched.Kernel) *Code {
 }
 
 // eightBytes reports whether vectors hold elements of eight bytes, and half as many. What does not change along the loop
-// that is vectorised, as the position that a row picks, is computed before it, one number at a time.
+// that is vectorised, as the position that a row picks, is computed one number at a time.
 func (e *emitter) eightBytes() bool {
 	k := e.k
-	if k.Group.Template || k.Vec < k.Outer {
+	if k.Group.Template {
 		return k.Lanes8()
 	}
 	for i := range k.Steps {
 		st := &k.Steps[i]
-		if !st.Inner {
+		if k.Vec >= k.Outer && !st.Inner {
 			continue
 		}
-		for j, c := range e.class(st) {
-			if c == innerPart && st.Body[j].DType.Size() == 8 {
+		class, one := e.class(st), e.alike(i)
+		for j := range st.Body {
+			v := &st.Body[j]
+			if v.DType.Size() == 8 && v.Op != ir.Const && !one[j] && (k.Vec < k.Outer || class[j] == innerPart) {
 				return true
 			}
 		}
