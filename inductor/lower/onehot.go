@@ -26,7 +26,7 @@ func isOneHot(self *tensor, dim int, index *tensor) bool {
 }
 
 // oneHot makes in each row hit of self's number and the source's at the position of index, and self's number elsewhere.
-func (c *call) oneHot(self *tensor, dim int, index *tensor, hit func(b *body, old, src int) int) error {
+func oneHot(c *call, self *tensor, dim int, index *tensor, hit func(b *body, old, src int) int) error {
 	out := c.bindResult()
 	b := c.l.pointwiseNode(out.shape)
 	at := b.position2(out.shape[dim], picked{dim: dim, at: b.cast(b.load(index), ops.Int64)})

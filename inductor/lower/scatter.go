@@ -81,7 +81,7 @@ func scatter(c *call) error {
 		return c.extern(ir.ReasonArgs)
 	}
 	if isOneHot(self, dim, index) {
-		return c.oneHot(self, dim, index, func(_ *body, _, src int) int { return src })
+		return oneHot(c, self, dim, index, func(_ *body, _, src int) int { return src })
 	}
 	out := c.copyOfSelf()
 	c.alongIndex(out, index, dim, into{}, func(b *body) int { return c.sourceAt(b, index, out) })
@@ -98,7 +98,7 @@ func scatterAdd(c *call) error {
 		return c.extern(ir.ReasonArgs)
 	}
 	if isOneHot(self, dim, index) {
-		return c.oneHot(self, dim, index, func(b *body, old, src int) int { return b.cast(b.op(ir.Add, old, src), self.dtype) })
+		return oneHot(c, self, dim, index, func(b *body, old, src int) int { return b.cast(b.op(ir.Add, old, src), self.dtype) })
 	}
 	if self.dtype.IsFloat() && self.dtype.Size() == 2 { // sums in float32, rounded once
 		return c.extern(reasonHalf)
