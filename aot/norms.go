@@ -30,14 +30,21 @@ func wholeNorms(g *graph.Graph) {
 }
 
 // takeNormsApart decomposes these operators in the joint graph, and makes the statistics that the
-// forward part and derivatives compute one.
+// forward part and derivatives compute one. So it does with log_softmax, whose derivative is that of the whole, too.
 func (j *joint) takeNormsApart() int {
+	return j.rewrite(func(g *graph.Graph) int {
+		return decompose.Expand(g, func(n *graph.Node) bool {
+			return n.Op == ops.NativeBatchNormLegit || n.Op == ops.BatchNorm || n.Op == ops.LogSoftmax
+		})
+	})
+}
+
+// rewrite has f change the joint graph, and makes equal values of the forward part one where it did.
+func (j *joint) rewrite(f func(g *graph.Graph) int) int {
 	all := append(append([]ops.Arg(nil), j.outs...), j.grads...)
 	j.g.SetOutput(all)
 	after := j.last.Next()
-	count := decompose.Expand(j.g, func(n *graph.Node) bool {
-		return n.Op == ops.NativeBatchNormLegit || n.Op == ops.BatchNorm
-	})
+	count := f(j.g)
 	if count > 0 {
 		if j.last.Graph() == nil {
 			j.last = after.Prev()

@@ -1,6 +1,8 @@
 package aot
 
 import (
+	"slices"
+
 	"tcdbg/aot/remat"
 	"tcdbg/graph"
 	"tcdbg/logs"
@@ -29,13 +31,14 @@ type rematerialiser struct {
 	stored     map[*graph.Node]bool // the forward graph writes them to memory in any case
 	readers    map[*graph.Node]*readers
 	held       map[*graph.Node]bool // the program has them and may change them
+	forwards   map[*graph.Node]bool // the forward graph computes them in any case
 }
 
 // choose decides for a budget: the part of the bytes that the choice of least time saves.
 func (j *joint) choose(late, need map[*graph.Node]bool, read []*graph.Node, budget float64) *choice {
 	r := &rematerialiser{
 		j: j, late: late, need: need, index: map[*graph.Node]int{}, wanted: map[*graph.Node]bool{}, stored: map[*graph.Node]bool{},
-		readers: map[*graph.Node]*readers{}, held: map[*graph.Node]bool{},
+		readers: map[*graph.Node]*readers{}, held: map[*graph.Node]bool{}, forwards: map[*graph.Node]bool{},
 	}
 	for _, n := range read {
 		r.wanted[n] = true
@@ -47,6 +50,7 @@ func (j *joint) choose(late, need map[*graph.Node]bool, read []*graph.Node, budg
 		}
 	}
 	r.look()
+	r.ofForward()
 	values := r.values(false)
 	best := remat.Choose(values)
 	size := logs.SavedValues{Budget: budget, Read: r.readBytes(values)}
@@ -153,7 +157,26 @@ func (r *rematerialiser) keep(n *graph.Node) int64 {
 	if !r.stored[r.forward.root(n)] {
 		times++
 	}
-	return times * bytesOf(n)
+	cost := times * bytesOf(n)
+	if !r.forwards[n] {
+		cost += computing(n)
+	}
+	return cost
+}
+
+// ofForward marks what the results of the forward graph are computed from. What derivatives alone read, as the exponential of
+// log_softmax, is computed for them wherever that is.
+func (r *rematerialiser) ofForward() {
+	for _, a := range r.j.outs {
+		if n, ok := a.(*graph.Node); ok {
+			r.forwards[n] = true
+		}
+	}
+	for _, n := range slices.Backward(r.nodes) {
+		for _, in := range n.Inputs() {
+			r.forwards[in] = r.forwards[in] || r.forwards[n]
+		}
+	}
 }
 
 // again is the time in which the backward graph computes n once more, with what it is computed from

@@ -49,7 +49,12 @@ func scattersIntoZeros(n *graph.Node) bool {
 	if n.Op != ops.IndexAdd && n.Op != ops.ScatterAdd || n.NumUsers() != 1 {
 		return false
 	}
-	zeros, ok := ops.In[ops.SelfArgs](&ops.Call{Op: n.OpRow(), Args: n.Args}).Self.Arg.(*graph.Node)
+	return isZeros(ops.In[ops.SelfArgs](&ops.Call{Op: n.OpRow(), Args: n.Args}).Self.Arg)
+}
+
+// isZeros reports a tensor of nothing but zeros.
+func isZeros(a ops.Arg) bool {
+	zeros, ok := a.(*graph.Node)
 	if !ok {
 		return false
 	}

@@ -37,6 +37,12 @@ func TestWrongPositionsPanicAsEagerDoes(t *testing.T) {
 		"index_select": func(g *testGraph, x, idx ops.Value) ops.Value { return g.Emit(ops.IndexSelect, x, sym.C(0), idx) },
 		"index":        func(g *testGraph, x, idx ops.Value) ops.Value { return g.Emit(ops.Index, x, []ops.Value{idx}) },
 		"embedding":    func(g *testGraph, x, idx ops.Value) ops.Value { return g.Emit(ops.Embedding, idx, x) },
+		"scatter_add": func(g *testGraph, x, idx ops.Value) ops.Value {
+			zeros := g.Emit(ops.Full, sym.Consts([]int{19, 7}), 0.0)
+			one := g.Emit(ops.Unsqueeze, g.Emit(ops.Select, x, sym.C(1), sym.C(2)), sym.C(1)) // [7, 1]
+			src := g.Emit(ops.Cat, []ops.Value{one, one, one}, sym.C(0))
+			return g.Emit(ops.ScatterAdd, zeros, sym.C(1), g.Emit(ops.Unsqueeze, idx, sym.C(1)), src)
+		},
 	}
 	eachExecutor(t, func(t *testing.T, b tracer.Backend) {
 		for name, op := range picks {

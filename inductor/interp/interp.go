@@ -13,7 +13,6 @@ import (
 
 	"tcdbg/inductor/ir"
 	"tcdbg/inductor/sched"
-	"tcdbg/ops"
 	"tcdbg/ops/sym"
 )
 
@@ -297,7 +296,7 @@ func (p *kernel) value(i, j, n int) {
 			p.env.Failed()
 		}
 	case ir.IndexOf:
-		out := newVec(ops.Int64, n)
+		out := newVec(v.DType, n)
 		base, step := p.address(v), v.coef[len(p.size)-1]
 		for k := range n {
 			out.i64[k] = int64(base + k*step)

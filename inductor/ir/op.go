@@ -11,7 +11,7 @@ const (
 	Const Op = iota
 	Load
 	Store
-	IndexOf // the address itself as an int64 (arange)
+	IndexOf // the address itself as an int64 (arange), or an int32 where it is known to fit
 	LoadAt  // the element that lies the operand, an int64, after the address
 	StoreAt // to the element that lies the second operand after the address
 	FoldAt  // the same, folded into what lies there

@@ -73,12 +73,15 @@ func (c *call) sourceAt(b *body, index, out *tensor) int {
 
 // scatter stores src, of several elements for one place the last.
 func scatter(c *call) error {
-	_, dim, index, ok, err := c.scatterArgs()
+	self, dim, index, ok, err := c.scatterArgs()
 	if err != nil {
 		return err
 	}
 	if !ok {
 		return c.extern(ir.ReasonArgs)
+	}
+	if isOneHot(self, dim, index) {
+		return oneHot(c, self, dim, index, func(_ *body, _, src int) int { return src })
 	}
 	out := c.copyOfSelf()
 	c.alongIndex(out, index, dim, into{}, func(b *body) int { return c.sourceAt(b, index, out) })
@@ -93,6 +96,9 @@ func scatterAdd(c *call) error {
 	}
 	if !ok || self.dtype == ops.Bool {
 		return c.extern(ir.ReasonArgs)
+	}
+	if isOneHot(self, dim, index) {
+		return oneHot(c, self, dim, index, func(b *body, old, src int) int { return b.cast(b.op(ir.Add, old, src), self.dtype) })
 	}
 	if self.dtype.IsFloat() && self.dtype.Size() == 2 { // sums in float32, rounded once
 		return c.extern(reasonHalf)

@@ -83,6 +83,7 @@ type emitter struct {
 	vals   map[valKey]operand    // values that are defined now
 	regs   map[*ir.Buffer]regVal // what a buffer's element is, in this iteration
 	outer  map[*ir.Buffer]bool   // in-kernel buffers whose value does not depend on the inner loops
+	same   map[int][]bool        // [] /* step */ what is the same for all lanes of columns
 	wrote  bool                  // some store went past the caches
 	copies string                // suffix of the names in this copy of the body
 	where  string                // operator named by the last comment
@@ -106,11 +107,8 @@ type regVal struct {
 func Kernel(env *Env, k *sched.Kernel) *Code {
 	code := &Code{Name: k.Name, Symbol: k.Name, work: workOf(k)}
 	e := &emitter{memory: memory{env: env, k: k}, pre: &code.uses, lanes: env.Machine.Lanes, code: code}
-	if k.Lanes8() {
-		e.lanes = max(e.lanes/2, 1)
-	}
-	e.lanes = e.filled(e.lanes)
 	e.vals, e.regs, e.outer = map[valKey]operand{}, map[*ir.Buffer]regVal{}, map[*ir.Buffer]bool{}
+	e.same = map[int][]bool{}
 	e.names = make([]string, len(k.Loops))
 	for i := range k.Loops {
 		if i < k.Outer {
@@ -124,6 +122,10 @@ func Kernel(env *Env, k *sched.Kernel) *Code {
 			st.Node.Writes(func(b *ir.Buffer, _ *ir.Index) { e.outer[b] = true })
 		}
 	}
+	if e.eightBytes() {
+		e.lanes = max(e.lanes/2, 1)
+	}
+	e.lanes = e.filled(e.lanes)
 	code.widths = []int{e.lanes}
 	if k.Group.Template {
 		template{e}.epilogue()
@@ -133,6 +135,29 @@ func Kernel(env *Env, k *sched.Kernel) *Code {
 	marked := e.sb.String()
 	code.Text, code.Slots, code.shape = unmarked(marked), e.slots, shapeOf(marked, code.Name)
 	return code
+}
+
+// eightBytes reports whether vectors hold elements of eight bytes, and half as many. What does not change along the loop
+// that is vectorised, as the position that a row picks, is computed one number at a time.
+func (e *emitter) eightBytes() bool {
+	k := e.k
+	if k.Group.Template {
+		return k.Lanes8()
+	}
+	for i := range k.Steps {
+		st := &k.Steps[i]
+		if k.Vec >= k.Outer && !st.Inner {
+			continue
+		}
+		class, one := e.class(st), e.alike(i)
+		for j := range st.Body {
+			v := &st.Body[j]
+			if v.DType.Size() == 8 && v.Op != ir.Const && !one[j] && (k.Vec < k.Outer || class[j] == innerPart) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // filled is the number of lanes that the vectorised loop fills: short loops, as over a

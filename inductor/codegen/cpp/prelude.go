@@ -135,6 +135,19 @@ func (u *uses) fn(name string, lanes int) string {
 	return fmt.Sprintf("%s%d", name, lanes)
 }
 
+// stepsHelper makes the numbers a, a+s, a+2s and so on of four bytes, which are known to fit.
+func stepsHelper(name string, lanes int) (helper, bool) {
+	if name != "iota_i" {
+		return helper{}, false
+	}
+	list := make([]string, lanes)
+	for k := range list {
+		list[k] = strconv.Itoa(k)
+	}
+	text := "i$ iota_i$(i64 a, i64 s) { return (i1)a + (i1)s * (i$){" + strings.Join(list, ", ") + "}; }"
+	return helper{text: text, one: "i1 iota_i1(i64 a, i64 s) { return (i1)a; }"}, true
+}
+
 // prelude is the head of a shard: the register types and the helpers that its kernels use.
 type prelude struct {
 	used   map[string]int // "exp_f16": how often kernels name it
@@ -206,6 +219,9 @@ func helperOf(name string, lanes int) helper {
 		return h
 	}
 	h, ok := foldHelper(name, lanes)
+	if !ok {
+		h, ok = stepsHelper(name, lanes)
+	}
 	if !ok {
 		h, ok = everySecond(name, lanes)
 	}

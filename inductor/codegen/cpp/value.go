@@ -51,6 +51,33 @@ func (e *emitter) class(st *sched.Step) []part {
 	return out
 }
 
+// alike marks the operations of step i that are the same for all columns of a kernel whose lanes are columns: what it
+// reads of rows alone, and computes of that.
+func (e *emitter) alike(i int) []bool {
+	st := &e.k.Steps[i]
+	if e.k.Group.Template || e.k.Vec >= e.k.Outer {
+		return make([]bool, len(st.Body))
+	}
+	if out := e.same[i]; out != nil {
+		return out
+	}
+	out := make([]bool, len(st.Body))
+	for j := range st.Body {
+		v := &st.Body[j]
+		switch v.Op {
+		case ir.Store, ir.StoreAt, ir.FoldAt, ir.Reduce, ir.Scan:
+			continue
+		case ir.Load, ir.LoadAt, ir.IndexOf:
+			if v.Index.Uses(e.k.Vec) || v.Op != ir.IndexOf && e.own(v.Buf) {
+				continue
+			}
+		}
+		out[j] = !slices.ContainsFunc(v.Args, func(a int) bool { return !out[a] })
+	}
+	e.same[i] = out
+	return out
+}
+
 // item writes the operations of step i that belong to part.
 func (e *emitter) item(i, lanes int, inner bool, want part) {
 	st := &e.k.Steps[i]
@@ -73,6 +100,9 @@ func (e *emitter) item(i, lanes int, inner bool, want part) {
 func (e *emitter) value(i, j, lanes int, inner bool) {
 	st := &e.k.Steps[i]
 	v := &st.Body[j]
+	if e.alike(i)[j] {
+		lanes = 1
+	}
 	switch v.Op {
 	case ir.Const:
 		return // written where it is used
@@ -220,7 +250,7 @@ func (e *emitter) indexValue(v *ir.Value, lanes int) string {
 	if lanes == 1 {
 		return at
 	}
-	return fmt.Sprintf("%s(%s, %s)", e.pre.fn("iota_l", lanes), at, e.size(v.Index.Coef[e.k.Vec]))
+	return fmt.Sprintf("%s(%s, %s)", e.pre.fn("iota_"+letter(v.DType), lanes), at, e.size(v.Index.Coef[e.k.Vec]))
 }
 
 // rounded reports whether a value of a body is a number of bfloat16 by itself: it is one of its operands, or that without its

@@ -36,7 +36,7 @@ func (g *Source) Units(s []float64) {
 func (g *Source) UniformFloats(s []float32, scale, base, near float32, isEnd func(float32) bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.draw(len(s), 1, func(at int, words []uint32) {
+	g.drawCheap(len(s), 1, func(at int, words []uint32) {
 		part := s[at : at+len(words)]
 		simd.Active().Uniforms(part, words, scale, base)
 		for i, v := range part {
@@ -96,7 +96,7 @@ func (g *Source) normals(n, drawn, each int, block func(at int, words []uint32))
 		}
 	})
 	if n%simd.NormalBlock != 0 {
-		g.stream(simd.NormalBlock*each, func(_ int, words []uint32) { block(n-simd.NormalBlock, words) })
+		g.stream(simd.NormalBlock*each, streamWords, func(_ int, words []uint32) { block(n-simd.NormalBlock, words) })
 	}
 }
 
@@ -125,7 +125,7 @@ func (g *Source) Integers(s []int64, low, high int64) {
 func (g *Source) Bernoullis(s []float32, p float64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.draw(len(s), 2, func(at int, words []uint32) {
+	g.drawCheap(len(s), 2, func(at int, words []uint32) {
 		simd.Active().Bernoullis(s[at:at+len(words)/2], words, p)
 	})
 }
@@ -180,7 +180,7 @@ func (g *Source) Permute(s []int64) {
 	for i := range s {
 		s[i] = int64(i)
 	}
-	g.stream(max(n-1, 0), func(at int, words []uint32) {
+	g.stream(max(n-1, 0), streamWords, func(at int, words []uint32) {
 		for k, w := range words {
 			i := at + k
 			z := int(simd.Temper(w) % uint32(n-i))

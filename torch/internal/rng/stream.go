@@ -13,12 +13,19 @@ import (
 // streamWords is about how many words are made at once: they stay in the caches.
 const streamWords = 256 << 10
 
-// stream calls use for the next n words, some at a time and in their order: words[i] is
+// nearWords is that of what takes no longer than to make the words: they are used by the thread that made them, out of
+// its first cache. Other threads would wait for half of the time, and fetch them. From farWords on they help nevertheless.
+const (
+	nearWords = 8 << 10
+	farWords  = 1 << 20
+)
+
+// stream calls use for the next n words, about a block at a time and in their order: words[i] is
 // word at+i, as it is in the state. But for the last time it is given a multiple of
 // step words, a divisor of 64. The caller holds the lock.
-func (g *Source) stream(n int, use func(at int, words []uint32)) {
+func (g *Source) stream(n, block int, use func(at int, words []uint32)) {
 	const size = simd.TwisterSize
-	room := min((n+2*size-1)/size*size, streamWords/size*size)
+	room := min((n+2*size-1)/size*size, block/size*size)
 	if len(g.line) < size+room {
 		g.line = make([]uint32, size+room)
 	}
@@ -47,7 +54,7 @@ func (g *Source) stream(n int, use func(at int, words []uint32)) {
 // draw makes n numbers, each of so many words, on all threads: use gets the words of
 // numbers from on.
 func (g *Source) draw(n, each int, use func(from int, words []uint32)) {
-	g.stream(n*each, func(at int, words []uint32) {
+	g.stream(n*each, streamWords, func(at int, words []uint32) {
 		const piece = 4096
 		count := len(words) / each
 		parallel.For((count+piece-1)/piece, 4*len(words), func(from, to int) {
@@ -55,4 +62,13 @@ func (g *Source) draw(n, each int, use func(from int, words []uint32)) {
 			use(at/each+first, words[first*each:last*each])
 		})
 	})
+}
+
+// drawCheap is draw for what takes a word no longer than it takes to make one.
+func (g *Source) drawCheap(n, each int, use func(from int, words []uint32)) {
+	if n*each >= farWords {
+		g.draw(n, each, use)
+		return
+	}
+	g.stream(n*each, nearWords, func(at int, words []uint32) { use(at/each, words) })
 }
