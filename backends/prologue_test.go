@@ -58,7 +58,7 @@ func TestTrainedWeightsArePackedWhereUsed(t *testing.T) {
 		x, w := g.input(leaf(1, 5, 30)), g.param(leaf(2, 30, 20))
 		followsWeight(t, g.outputs(g.Emit(ops.Relu, g.Emit(ops.Matmul, x, w))), g.in)
 	})
-	t.Run("convolution of 1x1", func(t *testing.T) { // panels of filters, the last one not full, each asked for while the one before is used
+	t.Run("convolution of 1x1", func(t *testing.T) { // panels of filters, each asked for while the one before is used
 		g := newTestGraph("convolution")
 		x, w, one := g.input(leaf(1, 2, 40, 7, 7)), g.param(leaf(2, 150, 40, 1, 1)), ints(1, 1)
 		y := g.Emit(ops.Convolution, x, w, nil, one, ints(0, 0), one, false, ints(0, 0), sym.C(1))
