@@ -58,6 +58,12 @@ func TestTrainedWeightsArePackedWhereUsed(t *testing.T) {
 		x, w := g.input(leaf(1, 5, 30)), g.param(leaf(2, 30, 20))
 		followsWeight(t, g.outputs(g.Emit(ops.Relu, g.Emit(ops.Matmul, x, w))), g.in)
 	})
+	t.Run("convolution of 1x1", func(t *testing.T) { // panels of filters, each asked for while the one before is used
+		g := newTestGraph("convolution")
+		x, w, one := g.input(leaf(1, 2, 40, 7, 7)), g.param(leaf(2, 150, 40, 1, 1)), ints(1, 1)
+		y := g.Emit(ops.Convolution, x, w, nil, one, ints(0, 0), one, false, ints(0, 0), sym.C(1))
+		followsWeight(t, g.outputs(g.Emit(ops.Relu, y)), g.in)
+	})
 	for _, size := range []int{7, 14} { // by pixels and by Winograd's form
 		t.Run(fmt.Sprintf("convolution of %dx%d", size, size), func(t *testing.T) {
 			g := newTestGraph("convolution")
