@@ -2,6 +2,7 @@ package backends
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,6 +69,26 @@ func TestDepthwiseInBlocks(t *testing.T) {
 			m := g.outputs(g.conv(g.Emit(ops.Hardswish, y), c.out, 12, 1, 1, 1))
 			everywhere(t, m, g.in, 1e-3)
 		})
+	}
+}
+
+// TestTransposedDepthwiseInBlocks: between images in blocks, transposed convolutions of each channel by itself, whose image
+// has zeros between its pixels.
+func TestTransposedDepthwiseInBlocks(t *testing.T) {
+	for _, c := range []struct{ channels, kernel, step, pad int }{
+		{16, 3, 2, 1}, {24, 5, 2, 2}, {32, 4, 2, 1}, {16, 7, 2, 0}, {8, 3, 3, 0}, {16, 3, 1, 1},
+	} {
+		g := &modelGraph{testGraph: newTestGraph("transposed")}
+		x := g.conv(g.input(filled(ops.Float32, 1, 2, 20, 9, 11)), 20, c.channels, 1, 1, 1)
+		step, pad := ints(c.step, c.step), ints(c.pad, c.pad)
+		w := g.small(c.channels, 1, c.kernel, c.kernel)
+		y := g.Emit(ops.Convolution, x, w, nil, step, pad, ints(1, 1), true, ints(0, 0), sym.C(c.channels))
+		m := g.outputs(g.conv(g.Emit(ops.Hardswish, y), c.channels, 12, 1, 1, 1))
+		far := func(s string) bool { return strings.Contains(s, "block=8 lanes=8") && strings.Contains(s, " uh=") }
+		if p := programOf(t, m, false, true, true, true); c.step > 1 && !slices.ContainsFunc(strings.Split(p.IR, "\n"), far) {
+			t.Errorf("%v: no image in blocks with zeros between its pixels:\n%s", c, p.IR)
+		}
+		everywhere(t, m, g.in, 1e-3)
 	}
 }
 

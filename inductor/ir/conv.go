@@ -29,6 +29,9 @@ type ConvInfo struct {
 	// the image, row to row and column to column of the kernel, where k does not walk it evenly:
 	// its taps from the last to the first, say. Its address then has no coefficient for k.
 	FilterChan, FilterRow, FilterCol int64
+	// ApartH and ApartW are how many positions of a window lie between neighbours of the image, with zeros between them, as
+	// in the gradient of the image of a convolution that moves by so much. 0 for none.
+	ApartH, ApartW int64
 }
 
 type convField struct {
@@ -61,10 +64,21 @@ func (c *ConvInfo) fields() []convField {
 	}
 }
 
+// apart are the numbers that few convolutions have: they are left out where they are 0.
+func (c *ConvInfo) apart() []convField { return []convField{{"uh", &c.ApartH}, {"uw", &c.ApartW}} }
+
+// said are the numbers that text and generated code have.
+func (c *ConvInfo) said() []convField {
+	if c.ApartH == 0 && c.ApartW == 0 {
+		return c.fields()
+	}
+	return append(c.fields(), c.apart()...)
+}
+
 // Numbers lists the fields in the order of tc_conv in the runtime's interface.
 func (c *ConvInfo) Numbers() []int64 {
 	var out []int64
-	for _, f := range c.fields() {
+	for _, f := range c.said() {
 		out = append(out, *f.at)
 	}
 	return out
@@ -75,7 +89,7 @@ func (c *ConvInfo) String() string { return string(c.append(nil)) }
 
 func (c *ConvInfo) append(b []byte) []byte {
 	b = append(b, "im2col"...)
-	for _, f := range c.fields() {
+	for _, f := range c.said() {
 		b = strconv.AppendInt(appendAll(b, " ", f.name, "="), *f.at, 10)
 	}
 	return b
@@ -85,6 +99,9 @@ func (c *ConvInfo) append(b []byte) []byte {
 func parseConv(s string) (*ConvInfo, error) {
 	c := &ConvInfo{}
 	fields, words := c.fields(), strings.Fields(s)
+	if len(words) > len(fields) {
+		fields = append(fields, c.apart()...)
+	}
 	if len(words) != len(fields) {
 		return nil, fmt.Errorf("im2col has %d fields, not %d", len(fields), len(words))
 	}
@@ -98,12 +115,15 @@ func parseConv(s string) (*ConvInfo, error) {
 
 // check verifies the numbers that the template divides by or counts with.
 func (c *ConvInfo) check() error {
-	for _, f := range c.fields() {
+	if far := c.ApartH > 1 || c.ApartW > 1; far && c.StepH*c.StepW != 1 {
+		return fmt.Errorf("im2col: steps of %d and %d over an image with zeros between", c.StepH, c.StepW)
+	}
+	for _, f := range c.said() {
 		least := int64(0)
 		switch f.name {
 		case "fc", "fh", "fw":
 			continue // a weight is walked either way
-		case "kh", "kw", "sh", "sw", "dh", "dw", "outw", "block", "lanes":
+		case "kh", "kw", "uh", "uw", "sh", "sw", "dh", "dw", "outw", "block", "lanes":
 			least = 1
 		}
 		if *f.at < least {
@@ -119,6 +139,12 @@ func (c *ConvInfo) At(k, n int64) (int64, bool) {
 	kw, kh, channel := k%c.KW, k/c.KW%c.KH, k/(c.KW*c.KH)
 	h := n/c.OutW*c.StepH - c.PadH + kh*c.DilH
 	w := n%c.OutW*c.StepW - c.PadW + kw*c.DilW
+	if c.ApartH > 0 {
+		if h%c.ApartH != 0 || w%c.ApartW != 0 {
+			return 0, false
+		}
+		h, w = h/c.ApartH, w/c.ApartW
+	}
 	return channel/c.Block*c.ChanStride + channel%c.Block + h*c.RowStride + w*c.Stride, h >= 0 && h < c.Height && w >= 0 && w < c.Width
 }
 
@@ -132,7 +158,8 @@ func (c *ConvInfo) Filter(k int64) int64 {
 
 // GradInfo says how the gradient of a convolution's weight, Out[channel, (channel of the image, kernel
 // row, kernel column)], is summed: k walks the pixels of the result's gradient A, which follow one another in
-// each image, and the image after image; column n of B is what element n of a filter sees.
+// each image, and the image after image; column n of B is what element n of a filter sees. Where channels
+// are in groups, the loop before the rows walks them.
 type GradInfo struct {
 	ConvInfo           // of the convolution; its image is B
 	Pixels       int64 // of the result
