@@ -2,6 +2,7 @@ package ir
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,6 +33,9 @@ type ConvInfo struct {
 	// ApartH and ApartW are how many positions of a window lie between neighbours of the image, with zeros between them, as
 	// in the gradient of the image of a convolution that moves by so much. 0 for none.
 	ApartH, ApartW int64
+	// GroupIn and GroupOut are the channels of a group, of the image and of the result, where channels of the result lie side by
+	// side and are in groups: those of one group may fill several blocks, or several groups one block. 0 for no groups.
+	GroupIn, GroupOut int64
 }
 
 type convField struct {
@@ -64,22 +68,24 @@ func (c *ConvInfo) fields() []convField {
 	}
 }
 
-// apart are the numbers that few convolutions have: they are left out where they are 0.
-func (c *ConvInfo) apart() []convField { return []convField{{"uh", &c.ApartH}, {"uw", &c.ApartW}} }
-
-// said are the numbers that text and generated code have.
-func (c *ConvInfo) said() []convField {
-	if c.ApartH == 0 && c.ApartW == 0 {
-		return c.fields()
-	}
-	return append(c.fields(), c.apart()...)
+// rare are the numbers that few convolutions have: text leaves them out where they are 0.
+func (c *ConvInfo) rare() []convField {
+	return []convField{{"uh", &c.ApartH}, {"uw", &c.ApartW}, {"gi", &c.GroupIn}, {"go", &c.GroupOut}}
 }
 
-// Numbers lists the fields in the order of tc_conv in the runtime's interface.
+// said are the numbers that text has.
+func (c *ConvInfo) said() []convField {
+	return append(c.fields(), slices.DeleteFunc(c.rare(), func(f convField) bool { return *f.at == 0 })...)
+}
+
+// Numbers lists the fields in the order of tc_conv in the runtime's interface, which knows groups from the product.
 func (c *ConvInfo) Numbers() []int64 {
 	var out []int64
-	for _, f := range c.said() {
+	for _, f := range c.fields() {
 		out = append(out, *f.at)
+	}
+	if c.ApartH > 0 {
+		out = append(out, c.ApartH, c.ApartW)
 	}
 	return out
 }
@@ -99,8 +105,10 @@ func (c *ConvInfo) append(b []byte) []byte {
 func parseConv(s string) (*ConvInfo, error) {
 	c := &ConvInfo{}
 	fields, words := c.fields(), strings.Fields(s)
-	if len(words) > len(fields) {
-		fields = append(fields, c.apart()...)
+	for _, f := range c.rare() {
+		if len(words) > len(fields) && strings.HasPrefix(words[len(fields)], f.name+"=") {
+			fields = append(fields, f)
+		}
 	}
 	if len(words) != len(fields) {
 		return nil, fmt.Errorf("im2col has %d fields, not %d", len(fields), len(words))
@@ -117,6 +125,9 @@ func parseConv(s string) (*ConvInfo, error) {
 func (c *ConvInfo) check() error {
 	if far := c.ApartH > 1 || c.ApartW > 1; far && c.StepH*c.StepW != 1 {
 		return fmt.Errorf("im2col: steps of %d and %d over an image with zeros between", c.StepH, c.StepW)
+	}
+	if (c.ApartH > 0) != (c.ApartW > 0) || (c.GroupIn > 0) != (c.GroupOut > 0) || c.GroupOut > 0 && c.Lanes == 1 {
+		return fmt.Errorf("im2col: uh %d and uw %d, gi %d and go %d, lanes %d", c.ApartH, c.ApartW, c.GroupIn, c.GroupOut, c.Lanes)
 	}
 	for _, f := range c.said() {
 		least := int64(0)
@@ -135,8 +146,13 @@ func (c *ConvInfo) check() error {
 
 // At is the offset of element (k, n) of the matrix in the image, and false where
 // it lies in the padding.
-func (c *ConvInfo) At(k, n int64) (int64, bool) {
-	kw, kh, channel := k%c.KW, k/c.KW%c.KH, k/(c.KW*c.KH)
+func (c *ConvInfo) At(k, n int64) (int64, bool) { return c.at(k/(c.KW*c.KH), k, n) }
+
+// Seen is At for channel o of a result whose channels are in groups.
+func (c *ConvInfo) Seen(k, n, o int64) (int64, bool) { return c.at(o/c.GroupOut*c.GroupIn+k/(c.KW*c.KH), k, n) }
+
+func (c *ConvInfo) at(channel, k, n int64) (int64, bool) {
+	kw, kh := k%c.KW, k/c.KW%c.KH
 	h := n/c.OutW*c.StepH - c.PadH + kh*c.DilH
 	w := n%c.OutW*c.StepW - c.PadW + kw*c.DilW
 	if c.ApartH > 0 {
@@ -206,7 +222,9 @@ func (n *Node) Depthwise() bool {
 }
 
 // Ungrouped reports whether each channel of a convolution's result sees all of the image's.
-func (n *Node) Ungrouped() bool { return n.MM.Conv.Lanes > 1 && !n.Depthwise() || len(n.Outer) == 3 }
+func (n *Node) Ungrouped() bool {
+	return n.MM.Conv.Lanes > 1 && n.MM.Conv.GroupOut == 0 && !n.Depthwise() || len(n.Outer) == 3
+}
 
 // ConvView is a convolution in the terms of images, whichever operand they are.
 type ConvView struct {
@@ -230,6 +248,9 @@ func (n *Node) ConvView() ConvView {
 		v.Rows = v.Channels
 		if n.Depthwise() {
 			v.Groups, v.Rows, v.NextPart, v.NextFilter = v.Channels, one, mm.AIdx.Coef[3], v.Row
+		}
+		if per := sym.Const(mm.Conv.GroupOut); mm.Conv.GroupOut > 0 {
+			v.Groups, v.Rows, v.NextFilter = sym.FloorDiv(v.Channels, per), per, sym.Mul(v.Row, per)
 		}
 		return v
 	}

@@ -16,7 +16,7 @@ const transposeSteps = 24
 // lie side by side, else what a packed weight would have, if that pays for packing it in each call.
 func unpackedForm(lanes int, n *ir.Node) plan.ConvForm {
 	switch c := n.MM.Conv; {
-	case n.Depthwise() || smallGroups(lanes, n):
+	case n.Depthwise() || c.GroupOut > 0 || smallGroups(lanes, n):
 		return plan.ConvDepthwise
 	case c.Block > 1 || c.Lanes > 1:
 		return plan.ConvDirect

@@ -109,7 +109,7 @@ func (e *emitter) pixelsOfImages(mm *ir.MatmulInfo, batch []string, depth string
 // alone, columns have images of their own and there is no product of matrices.
 func (e *emitter) pixels(n *ir.Node, batch []string) {
 	mm, depth := n.MM, e.size(n.MM.K)
-	if n.Depthwise() {
+	if n.Depthwise() || mm.Conv.GroupOut > 0 {
 		e.p("for k in range(0, %s):", depth)
 		e.ind++
 		a := e.addressOver(mm.AIdx, append(batch, "0", "n_index", "0")) + " + " + e.gathered(mm.Conv, "m_index", "k")
@@ -191,6 +191,10 @@ func (e *emitter) gathered(c *ir.ConvInfo, pixel, k string) string {
 		e.p("inside = (image_h >= 0) & (image_h < %d) & (image_w >= 0) & (image_w < %d)", c.Height, c.Width)
 	}
 	channel := fmt.Sprintf("%s // %d * %d", k, c.KW*c.KH, c.ChanStride)
+	if c.GroupOut > 0 { // of rows that are pixels, by columns that are channels of block b1
+		e.p("seen = (b1 * %d + n_index) // %d * %d + %s // %d", c.Lanes, c.GroupOut, c.GroupIn, k, c.KW*c.KH)
+		return fmt.Sprintf("seen // %d * %d + seen %% %d + image_h * %d + image_w * %d", c.Block, c.ChanStride, c.Block, c.RowStride, c.Stride)
+	}
 	if c.Block > 1 {
 		channel = fmt.Sprintf("%s // %d * %d + %s // %d %% %d", k, c.KW*c.KH*c.Block, c.ChanStride, k, c.KW*c.KH, c.Block)
 	}
