@@ -2,6 +2,7 @@ package backends
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,6 +69,57 @@ func TestDepthwiseInBlocks(t *testing.T) {
 			m := g.outputs(g.conv(g.Emit(ops.Hardswish, y), c.out, 12, 1, 1, 1))
 			everywhere(t, m, g.in, 1e-3)
 		})
+	}
+}
+
+// TestGroupsInBlocks: between images in blocks, groups of which several fill a block, one does, or which fill several; those of
+// other windows, and of as many channels as fill no block, stay in planes.
+func TestGroupsInBlocks(t *testing.T) {
+	for _, c := range []struct {
+		convCase
+		blocks bool
+	}{
+		{convCase{2, 32, 9, 10, 32, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 16}, true},
+		{convCase{2, 32, 12, 15, 32, 3, 3, ints(2, 2), ints(1, 1), ints(1, 1), 8}, true},
+		{convCase{1, 24, 7, 7, 24, 3, 3, ints(1, 1), ints(2, 2), ints(1, 1), 3}, true},
+		{convCase{2, 64, 14, 9, 64, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 4}, true},
+		{convCase{1, 64, 15, 17, 64, 3, 3, ints(2, 2), ints(1, 1), ints(1, 1), 2}, true},
+		{convCase{1, 128, 6, 8, 128, 5, 3, ints(1, 1), ints(2, 0), ints(2, 1), 2}, true},
+		{convCase{1, 32, 8, 8, 32, 5, 5, ints(1, 1), ints(2, 2), ints(1, 1), 4}, false},
+		{convCase{1, 48, 8, 8, 48, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 4}, false},
+		{convCase{1, 32, 8, 8, 64, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 4}, false},
+	} {
+		t.Run(c.String(), func(t *testing.T) {
+			g := &modelGraph{testGraph: newTestGraph("groups")}
+			x := g.conv(g.input(filled(ops.Float32, 1, c.n, 20, c.h, c.w)), 20, c.in, 1, 1, 1)
+			w := g.small(c.out, c.in/c.groups, c.kh, c.kw)
+			y := g.Emit(ops.Convolution, x, w, nil, c.stride, c.pad, c.dil, false, ints(0, 0), sym.C(c.groups))
+			m := g.outputs(g.conv(g.Emit(ops.Hardswish, y), c.out, 12, 1, 1, 1))
+			if p := programOf(t, m, false, true, true, true); c.blocks != strings.Contains(p.IR, fmt.Sprintf(" go=%d", c.out/c.groups)) {
+				t.Errorf("groups in blocks: want %v\n%s", c.blocks, p.IR)
+			}
+			everywhere(t, m, g.in, 1e-2) // of results in hundreds
+		})
+	}
+}
+
+// TestTransposedDepthwiseInBlocks: between images in blocks, transposed convolutions of each channel by itself, whose image
+// has zeros between its pixels.
+func TestTransposedDepthwiseInBlocks(t *testing.T) {
+	for _, c := range []struct{ channels, kernel, step, pad int }{
+		{16, 3, 2, 1}, {24, 5, 2, 2}, {32, 4, 2, 1}, {16, 7, 2, 0}, {8, 3, 3, 0}, {16, 3, 1, 1},
+	} {
+		g := &modelGraph{testGraph: newTestGraph("transposed")}
+		x := g.conv(g.input(filled(ops.Float32, 1, 2, 20, 9, 11)), 20, c.channels, 1, 1, 1)
+		step, pad := ints(c.step, c.step), ints(c.pad, c.pad)
+		w := g.small(c.channels, 1, c.kernel, c.kernel)
+		y := g.Emit(ops.Convolution, x, w, nil, step, pad, ints(1, 1), true, ints(0, 0), sym.C(c.channels))
+		m := g.outputs(g.conv(g.Emit(ops.Hardswish, y), c.channels, 12, 1, 1, 1))
+		far := func(s string) bool { return strings.Contains(s, "block=8 lanes=8") && strings.Contains(s, " uh=") }
+		if p := programOf(t, m, false, true, true, true); c.step > 1 && !slices.ContainsFunc(strings.Split(p.IR, "\n"), far) {
+			t.Errorf("%v: no image in blocks with zeros between its pixels:\n%s", c, p.IR)
+		}
+		everywhere(t, m, g.in, 1e-3)
 	}
 }
 

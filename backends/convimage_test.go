@@ -172,8 +172,8 @@ func TestHalfConvolutionsAsImages(t *testing.T) {
 	}
 }
 
-// TestConvolutionsAsImagesStayEager: in groups they are eager calls, forward and backward, for a reason; of volumes too.
-func TestConvolutionsAsImagesStayEager(t *testing.T) {
+// TestVolumesInGroupsStayEager: they are eager calls, forward and backward, for a reason.
+func TestVolumesInGroupsStayEager(t *testing.T) {
 	for _, transposed := range []bool{true, false} {
 		g := newTestGraph("groups")
 		one, none := ints(1, 1, 1), ints(0, 0, 0)
@@ -183,7 +183,7 @@ func TestConvolutionsAsImagesStayEager(t *testing.T) {
 		grads := g.EmitN(ops.ConvolutionBackward, dy, x, w, one, none, one, transposed, none, sym.C(2), []bool{true, true})
 		m := g.outputs(append(grads, y)...)
 		p := programOf(t, m)
-		if _, externs := calls(p); externs != 2 || strings.Count(p.Wrapper, "in groups, transposed convolutions") != 2 {
+		if _, externs := calls(p); externs != 2 || strings.Count(p.Wrapper, "in groups, convolutions of three dimensions") != 2 {
 			t.Errorf("transposed %v: %d eager calls:\n%s", transposed, externs, p.Wrapper)
 		}
 		everywhere(t, m, g.in, 1e-4)

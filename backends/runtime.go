@@ -21,7 +21,7 @@ var runtimeFiles embed.FS
 // runtimeParts are the files, each of which uses those before it.
 var runtimeParts = []string{
 	"pool", "gemm", "half", "small", "thin", "planes", "pixels", "winograd", "depthwise", "conv", "direct", "made", "winoblocks",
-	"winolots", "grad", "tiles", "convtiles", "product", "attention", "calls",
+	"winolots", "depthgrad", "grad", "tiles", "convtiles", "product", "attention", "calls",
 }
 
 // runtimeText is the library as one translation unit.

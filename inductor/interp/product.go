@@ -55,7 +55,8 @@ func (p *kernel) product() {
 			}
 			switch {
 			case mm.Conv != nil && mm.Conv.Lanes > 1:
-				pixelRow(line, operand{a, ra - m*ai[nb], ai[nb+1]}, m, block{operand{b, rb, bi[nb+2]}, bi[nb+1]}, depth, mm.Conv)
+				w := block{operand{b, rb, bi[nb+2]}, bi[nb+1], batch[nb-1] * int(mm.Conv.Lanes)}
+				pixelRow(line, operand{a, ra - m*ai[nb], ai[nb+1]}, m, w, depth, mm.Conv)
 			case mm.Grad != nil:
 				gradRow(line, operand{a, ra, ai[nb+2]}, operand{b, rb, 1}, depth, mm.Grad)
 			case mm.Conv != nil:
@@ -145,11 +146,11 @@ func gradRow(out []float32, dy, image operand, depth int, g *ir.GradInfo) {
 	}
 }
 
-// block is a weight for channels side by side: its numbers along k, and the step from
-// channel to channel.
+// block is a weight for channels side by side: its numbers along k, the step from
+// channel to channel, and which channel is the first.
 type block struct {
 	operand
-	channel int
+	channel, first int
 }
 
 // pixelRow is one pixel of a convolution whose result has channels side by side; the image
@@ -159,6 +160,9 @@ func pixelRow(out []float32, image operand, pixel int, w block, depth int, c *ir
 	for k := range depth {
 		at, inside := c.At(int64(k), int64(pixel))
 		for o := range out {
+			if c.GroupOut > 0 {
+				at, inside = c.Seen(int64(k), int64(pixel), int64(w.first+o))
+			}
 			if inside {
 				out[o] += float32(image.at(o, int(at)) * w.at(k, o*w.channel+int(c.Filter(int64(k)))))
 			}

@@ -2,6 +2,7 @@ package ir
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,6 +32,12 @@ type ConvInfo struct {
 	FilterChan, FilterRow, FilterCol int64
 	// BFloat16 tells that the image and the weight, which are of float32, hold numbers of bfloat16.
 	BFloat16 bool
+	// ApartH and ApartW are how many positions of a window lie between neighbours of the image, with zeros between them, as
+	// in the gradient of the image of a convolution that moves by so much. 0 for none.
+	ApartH, ApartW int64
+	// GroupIn and GroupOut are the channels of a group, of the image and of the result, where channels of the result lie side by
+	// side and are in groups: those of one group may fill several blocks, or several groups one block. 0 for no groups.
+	GroupIn, GroupOut int64
 }
 
 type convField struct {
@@ -63,11 +70,24 @@ func (c *ConvInfo) fields() []convField {
 	}
 }
 
-// Numbers lists the fields in the order of tc_conv in the runtime's interface.
+// rare are the numbers that few convolutions have: text leaves them out where they are 0.
+func (c *ConvInfo) rare() []convField {
+	return []convField{{"uh", &c.ApartH}, {"uw", &c.ApartW}, {"gi", &c.GroupIn}, {"go", &c.GroupOut}}
+}
+
+// said are the numbers that text has.
+func (c *ConvInfo) said() []convField {
+	return append(c.fields(), slices.DeleteFunc(c.rare(), func(f convField) bool { return *f.at == 0 })...)
+}
+
+// Numbers lists the fields in the order of tc_conv in the runtime's interface, which knows groups from the product.
 func (c *ConvInfo) Numbers() []int64 {
 	var out []int64
 	for _, f := range c.fields() {
 		out = append(out, *f.at)
+	}
+	if c.ApartH > 0 {
+		out = append(out, c.ApartH, c.ApartW)
 	}
 	return out
 }
@@ -77,7 +97,7 @@ func (c *ConvInfo) String() string { return string(c.append(nil)) }
 
 func (c *ConvInfo) append(b []byte) []byte {
 	b = append(b, "im2col"...)
-	for _, f := range c.fields() {
+	for _, f := range c.said() {
 		b = strconv.AppendInt(appendAll(b, " ", f.name, "="), *f.at, 10)
 	}
 	if c.BFloat16 {
@@ -93,6 +113,11 @@ func parseConv(s string) (*ConvInfo, error) {
 	c := &ConvInfo{}
 	s, c.BFloat16 = strings.CutSuffix(s, bfloat16Mark)
 	fields, words := c.fields(), strings.Fields(s)
+	for _, f := range c.rare() {
+		if len(words) > len(fields) && strings.HasPrefix(words[len(fields)], f.name+"=") {
+			fields = append(fields, f)
+		}
+	}
 	if len(words) != len(fields) {
 		return nil, fmt.Errorf("im2col has %d fields, not %d", len(fields), len(words))
 	}
@@ -106,12 +131,18 @@ func parseConv(s string) (*ConvInfo, error) {
 
 // check verifies the numbers that the template divides by or counts with.
 func (c *ConvInfo) check() error {
-	for _, f := range c.fields() {
+	if far := c.ApartH > 1 || c.ApartW > 1; far && c.StepH*c.StepW != 1 {
+		return fmt.Errorf("im2col: steps of %d and %d over an image with zeros between", c.StepH, c.StepW)
+	}
+	if (c.ApartH > 0) != (c.ApartW > 0) || (c.GroupIn > 0) != (c.GroupOut > 0) || c.GroupOut > 0 && c.Lanes == 1 {
+		return fmt.Errorf("im2col: uh %d and uw %d, gi %d and go %d, lanes %d", c.ApartH, c.ApartW, c.GroupIn, c.GroupOut, c.Lanes)
+	}
+	for _, f := range c.said() {
 		least := int64(0)
 		switch f.name {
 		case "fc", "fh", "fw":
 			continue // a weight is walked either way
-		case "kh", "kw", "sh", "sw", "dh", "dw", "outw", "block", "lanes":
+		case "kh", "kw", "uh", "uw", "sh", "sw", "dh", "dw", "outw", "block", "lanes":
 			least = 1
 		}
 		if *f.at < least {
@@ -123,10 +154,21 @@ func (c *ConvInfo) check() error {
 
 // At is the offset of element (k, n) of the matrix in the image, and false where
 // it lies in the padding.
-func (c *ConvInfo) At(k, n int64) (int64, bool) {
-	kw, kh, channel := k%c.KW, k/c.KW%c.KH, k/(c.KW*c.KH)
+func (c *ConvInfo) At(k, n int64) (int64, bool) { return c.at(k/(c.KW*c.KH), k, n) }
+
+// Seen is At for channel o of a result whose channels are in groups.
+func (c *ConvInfo) Seen(k, n, o int64) (int64, bool) { return c.at(o/c.GroupOut*c.GroupIn+k/(c.KW*c.KH), k, n) }
+
+func (c *ConvInfo) at(channel, k, n int64) (int64, bool) {
+	kw, kh := k%c.KW, k/c.KW%c.KH
 	h := n/c.OutW*c.StepH - c.PadH + kh*c.DilH
 	w := n%c.OutW*c.StepW - c.PadW + kw*c.DilW
+	if c.ApartH > 0 {
+		if h%c.ApartH != 0 || w%c.ApartW != 0 {
+			return 0, false
+		}
+		h, w = h/c.ApartH, w/c.ApartW
+	}
 	return channel/c.Block*c.ChanStride + channel%c.Block + h*c.RowStride + w*c.Stride, h >= 0 && h < c.Height && w >= 0 && w < c.Width
 }
 
@@ -140,7 +182,8 @@ func (c *ConvInfo) Filter(k int64) int64 {
 
 // GradInfo says how the gradient of a convolution's weight, Out[channel, (channel of the image, kernel
 // row, kernel column)], is summed: k walks the pixels of the result's gradient A, which follow one another in
-// each image, and the image after image; column n of B is what element n of a filter sees.
+// each image, and the image after image; column n of B is what element n of a filter sees. Where channels
+// are in groups, the loop before the rows walks them.
 type GradInfo struct {
 	ConvInfo           // of the convolution; its image is B
 	Pixels       int64 // of the result
@@ -187,7 +230,9 @@ func (n *Node) Depthwise() bool {
 }
 
 // Ungrouped reports whether each channel of a convolution's result sees all of the image's.
-func (n *Node) Ungrouped() bool { return n.MM.Conv.Lanes > 1 && !n.Depthwise() || len(n.Outer) == 3 }
+func (n *Node) Ungrouped() bool {
+	return n.MM.Conv.Lanes > 1 && n.MM.Conv.GroupOut == 0 && !n.Depthwise() || len(n.Outer) == 3
+}
 
 // ConvView is a convolution in the terms of images, whichever operand they are.
 type ConvView struct {
@@ -211,6 +256,9 @@ func (n *Node) ConvView() ConvView {
 		v.Rows = v.Channels
 		if n.Depthwise() {
 			v.Groups, v.Rows, v.NextPart, v.NextFilter = v.Channels, one, mm.AIdx.Coef[3], v.Row
+		}
+		if per := sym.Const(mm.Conv.GroupOut); mm.Conv.GroupOut > 0 {
+			v.Groups, v.Rows, v.NextFilter = sym.FloorDiv(v.Channels, per), per, sym.Mul(v.Row, per)
 		}
 		return v
 	}

@@ -68,11 +68,18 @@ func (m *image) blocksOfProduct(n *ir.Node, block int64) bool {
 	if n.Depthwise() {
 		rows = n.Outer[1]
 	}
+	per := perGroup(n)
+	if per > 0 {
+		rows = sym.Mul(rows, n.Outer[1])
+	}
 	if mm.Out == m.buf && !whole(mm.OutIdx.Off, rows) {
 		return false
 	}
 	if mm.B != m.buf || n.Depthwise() {
 		return true
+	}
+	if per > 0 {
+		return whole(mm.BIdx.Off, rows)
 	}
 	k, _ := mm.K.IsConst()
 	return whole(mm.BIdx.Off, sym.Const(k/(mm.Conv.KH*mm.Conv.KW)))

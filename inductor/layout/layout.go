@@ -205,7 +205,7 @@ func (c *chooser) settle(ms []*image, fits bool) {
 }
 
 // checkProduct is check for templates: what a convolution reads and what it writes are in
-// regions of their own, but of a depthwise one they are in the same.
+// regions of their own, but of one in groups they are in the same.
 func (c *chooser) checkProduct(n *ir.Node) {
 	in, out := c.images[n.MM.B], c.images[n.MM.Out]
 	c.settle(c.listed(c.images[n.MM.A]), false)
@@ -217,6 +217,10 @@ func (c *chooser) checkProduct(n *ir.Node) {
 		if in == nil && out != nil && out.result(n) {
 			return // reads a plain image
 		}
+		c.settle(c.listed(in, out), in != nil && out != nil && in.whole(n) && out.result(n))
+		return
+	}
+	if perGroup(n) > 0 {
 		c.settle(c.listed(in, out), in != nil && out != nil && in.whole(n) && out.result(n))
 		return
 	}
@@ -239,7 +243,7 @@ func (m *image) whole(n *ir.Node) bool {
 	mm, c := n.MM, n.MM.Conv
 	off, ok := mm.BIdx.Off.IsConst()
 	channels := m.c
-	if !n.Depthwise() {
+	if !n.Depthwise() && perGroup(n) == 0 {
 		k, known := mm.K.IsConst()
 		channels, ok = k/(c.KH*c.KW), ok && known
 	}
@@ -256,6 +260,9 @@ func (m *image) result(n *ir.Node) bool {
 	count := n.Outer[rows]
 	if n.Depthwise() {
 		rows, count = 1, n.Outer[1]
+	}
+	if perGroup(n) > 0 {
+		count = sym.Mul(count, n.Outer[1])
 	}
 	channels, known := count.IsConst()
 	return ok && known && off%m.hw == 0 && off/m.hw%leastBlock == 0 && channels%leastBlock == 0 &&

@@ -105,7 +105,7 @@ func rewriteConv(n *ir.Node, chosen map[*ir.Buffer]*image) {
 	if in == nil && out == nil {
 		return
 	}
-	depthwise, conv := n.Depthwise(), *n.MM.Conv
+	depthwise, per, conv := n.Depthwise(), perGroup(n), *n.MM.Conv
 	mm := *n.MM
 	mm.Conv, n.MM = &conv, &mm
 	lane := conv.ChanStride // from channel to channel of a block
@@ -121,7 +121,7 @@ func rewriteConv(n *ir.Node, chosen map[*ir.Buffer]*image) {
 	if out == nil {
 		return
 	}
-	conv.Lanes = out.block
+	conv.Lanes, conv.GroupIn, conv.GroupOut = out.block, per, per
 	swapped(n, out, depthwise, lane)
 }
 
@@ -133,6 +133,9 @@ func swapped(n *ir.Node, out *image, depthwise bool, lane int64) {
 	channels, pixels, row := n.Outer[last-1], n.Outer[last], mm.AIdx.Coef[last-1]
 	if depthwise {
 		channels, row = n.Outer[1], mm.AIdx.Coef[1]
+	}
+	if mm.Conv.GroupOut > 0 {
+		channels = sym.Mul(channels, n.Outer[1])
 	}
 	images, k := n.Outer[0], mm.AIdx.Coef[last+1]
 	n.Outer = []sym.Int{images, sym.FloorDiv(channels, c(out.block)), pixels, c(out.block)}

@@ -85,6 +85,7 @@ type convShape struct {
 	outH         int64
 	chanX        int64
 	wOut, wInner int64 // weight's stride from output channel to output channel, and along k
+	wNext        int64 // from group to group
 }
 
 // statics are the values of sizes; false where one is not known.
@@ -158,7 +159,7 @@ func (c *call) convShape(x, w *tensor) (*convShape, bool) {
 	}
 	s := &convShape{
 		x: x, w: w, groups: groups, inPer: kernel[1], rows: kernel[0] / groups, outH: out[1], chanX: size[3],
-		wOut: kernel[4], wInner: kernel[7],
+		wOut: kernel[4], wInner: kernel[7], wNext: kernel[0] / groups * kernel[4],
 	}
 	s.info = &ir.ConvInfo{
 		Height: size[1], Width: size[2], ChanStride: size[3], RowStride: size[4], Stride: size[5],
@@ -233,7 +234,7 @@ func (c *call) convProduct(s *convShape, out *tensor) {
 	a, b, o := []sym.Int{{}}, []sym.Int{x.stride[0]}, []sym.Int{out.stride[0]}
 	if s.groups > 1 {
 		batch = append(batch, n(s.groups))
-		a, b, o = append(a, n(s.rows*s.wOut)), append(b, n(s.inPer*s.chanX)), append(o, n(s.rows*cols))
+		a, b, o = append(a, n(s.wNext)), append(b, n(s.inPer*s.chanX)), append(o, n(s.rows*cols))
 	}
 	node := c.l.newNode(ir.Matmul, append(batch, n(s.rows), n(cols)), nil)
 	info.AIdx = ir.Index{Off: w.off, Coef: append(a, n(s.wOut), n(0), n(s.wInner))}

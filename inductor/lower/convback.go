@@ -1,22 +1,22 @@
 package lower
 
 import (
+	"slices"
+
 	"tcdbg/inductor/ir"
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
 )
 
-// This file lowers the gradients of convolutions of one group to products. The weight's
+// This file lowers the gradients of convolutions to products. The weight's
 // gradient is a product over all positions p of all images:
 //
 //	dW[oc, (ic, kh, kw)] = sum over p of dY[oc, p] * X[(ic, kh, kw), p]
 //
 // and the input's gradient is a convolution of dY with the weight turned around; of one that
 // moves by s there are s for each dimension, each with some of the taps, whose results lie between
-// each other. A transposed convolution computes what the input's gradient of the plain one is.
-
-// reasonGroups is for what has no product: each group's is too small for the template.
-const reasonGroups ir.Reason = "in groups, transposed convolutions, those of three dimensions and gradients have no template"
+// each other. A transposed convolution computes what the input's gradient of the plain one is. In groups
+// both are those of each group by itself (convgroups.go).
 
 // convGrad is a convolution whose gradients are wanted: x is the larger side, which its windows
 // slide over, dy has a pixel for each of their positions.
@@ -25,6 +25,7 @@ type convGrad struct {
 	dy, x, w *tensor
 	bias     *tensor // added to what ofInput computes; nil for none
 	ws       []slide // of height and width, and depth before them where there is one
+	groups   int64
 }
 
 // convolutionBack lowers the gradients that output_mask asks for.
@@ -52,7 +53,7 @@ func convolutionBack(c *call) error {
 		case i == 1:
 			g.ofWeight(asImage(out))
 		case transposed:
-			g.c.convolve(g.x, g.w, g.ws, asImage(out), nil)
+			g.c.convolve(g.x, g.filters(), g.ws, asImage(out), nil)
 		default:
 			g.ofInput(asImage(out))
 		}
@@ -68,10 +69,12 @@ func (g *convGrad) read() ir.Reason {
 	if g.x.dtype != ops.Float32 {
 		return ir.ReasonDType
 	}
-	if groups, ok := c.arg("groups").(sym.Int); !ok || !sym.Is(groups, 1) {
-		return reasonGroups
-	}
 	dims := len(g.x.shape) - 2
+	if groups, ok := c.arg("groups").(sym.Int); !ok || !sym.Is(groups, 1) && dims == 3 {
+		return reasonGroups
+	} else if g.groups, ok = groups.IsConst(); !ok {
+		return ir.ReasonArgs
+	}
 	list := func(name string) []sym.Int {
 		xs, _ := c.convInts(name, dims)
 		out := make([]sym.Int, len(xs))
@@ -91,14 +94,20 @@ func (g *convGrad) read() ir.Reason {
 	}
 	apart := int64(1)
 	for _, w := range ws {
-		if apart *= w.step; w.dilation > 1 && apart > 4*manyPhases { // a convolution for each phase would be too much code
+		if apart *= w.step; (w.dilation > 1 || g.groups > 1) && apart > 4*manyPhases { // one for each phase would be too much code
 			return ir.ReasonArgs
 		}
 	}
 	if dims == 1 {
 		ws = []slide{{n: 1, out: 1, taps: 1, step: 1, dilation: 1}, ws[0]}
 	}
+	if across := ws[len(ws)-1]; g.groups > 1 && max(across.n, across.out) > longRow { // its forms keep rows in a cache
+		return ir.ReasonArgs
+	}
 	g.ws, g.x, g.dy, g.w = ws, asImage(c.real(g.x)), asImage(c.real(g.dy)), asImage(c.real(g.w))
+	if g.groups > 1 {
+		g.w = c.plain(g.w, false)
+	}
 	return ""
 }
 
@@ -122,12 +131,19 @@ func (g *convGrad) ofWeight(out *tensor) {
 	next, _ := statics(dy.stride[:1])
 	pixels := h.out * w.out
 	rows, cols := out.shape[0], sym.Mul(out.shape[1], n(h.taps*w.taps))
-	node := c.l.newNode(ir.Matmul, []sym.Int{rows, cols}, nil)
+	outer := []sym.Int{rows, cols}
+	a, b, o := []sym.Int{dy.stride[1], n(0), n(1)}, []sym.Int{n(0), n(0), n(0)}, []sym.Int{cols, n(1)}
+	if g.groups > 1 {
+		rows = sym.FloorDiv(rows, n(g.groups))
+		outer = []sym.Int{n(g.groups), rows, cols}
+		a = slices.Insert(a, 0, sym.Mul(rows, dy.stride[1]))
+		b = slices.Insert(b, 0, sym.Mul(out.shape[1], x.stride[1]))
+		o = slices.Insert(o, 0, sym.Mul(rows, cols))
+	}
+	node := c.l.newNode(ir.Matmul, outer, nil)
 	node.MM = &ir.MatmulInfo{
 		A: dy.buf, B: x.buf, Out: out.buf, K: sym.Mul(x.shape[0], n(pixels)),
-		AIdx:   ir.Index{Off: dy.off, Coef: []sym.Int{dy.stride[1], n(0), n(1)}},
-		BIdx:   ir.Index{Off: x.off, Coef: []sym.Int{n(0), n(0), n(0)}},
-		OutIdx: ir.Index{Off: out.off, Coef: []sym.Int{cols, n(1)}},
+		AIdx: ir.Index{Off: dy.off, Coef: a}, BIdx: ir.Index{Off: x.off, Coef: b}, OutIdx: ir.Index{Off: out.off, Coef: o},
 		Grad: &ir.GradInfo{Pixels: pixels, NextA: next[0], NextB: stride[0], ConvInfo: ir.ConvInfo{
 			Height: size[1], Width: size[2], ChanStride: stride[1], RowStride: stride[2], Stride: stride[3],
 			KH: h.taps, KW: w.taps, StepH: h.step, StepW: w.step, PadH: h.before, PadW: w.before,
@@ -140,7 +156,7 @@ func (g *convGrad) ofWeight(out *tensor) {
 func (g *convGrad) ofVolume(out *tensor) {
 	c, d := g.c, g.ws[0]
 	one := slide{n: d.out, out: d.out, taps: 1, step: 1, dilation: 1}
-	flat := &convGrad{c: c, x: c.layers(g.x, d), dy: c.layers(g.dy, one), ws: g.ws[1:]}
+	flat := &convGrad{c: c, x: c.layers(g.x, d), dy: c.layers(g.dy, one), ws: g.ws[1:], groups: 1}
 	s := out.shape
 	whole := c.whole(out.dtype, s[0], s[2], s[1], s[3], s[4])
 	flat.ofWeight(joined(whole, 1))

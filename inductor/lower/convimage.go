@@ -6,7 +6,7 @@ import (
 	"tcdbg/ops/sym"
 )
 
-// This file lowers transposed convolutions and those of three dimensions, of one group, to
+// This file lowers transposed convolutions and those of three dimensions, these of one group, to
 // convolutions of images. One of a volume is one of images whose channels are those of all the
 // layers that a window sees, an image for each position in depth:
 //
@@ -37,7 +37,7 @@ func imageConv(call *call, x, w, bias *tensor) error {
 	if transposed {
 		g.ofInput(out)
 	} else {
-		c.convolve(g.x, g.w, g.ws, out, bias)
+		c.convolve(g.x, g.filters(), g.ws, out, bias)
 	}
 	return nil
 }
@@ -82,9 +82,13 @@ func (c images) put(dst, src, bias *tensor) {
 	b.storeAt(dst.buf, dst.off, dst.stride, v)
 }
 
-// convolve puts a convolution of one group into out, a part of a buffer.
-func (c images) convolve(x, w *tensor, ws []slide, out, bias *tensor) {
-	x, w = c.plain(x, false), c.plain(w, false)
+// convolve puts a convolution into out, a part of a buffer.
+func (c images) convolve(x *tensor, f filters, ws []slide, out, bias *tensor) {
+	x = c.plain(x, false)
+	w := f.tensor
+	if f.groups == 1 {
+		w = c.plain(w, false)
+	}
 	batch, volume := x.shape[0], len(ws) == 3
 	if volume {
 		v := permuted(w, 0, 2, 1, 3, 4)
@@ -92,12 +96,13 @@ func (c images) convolve(x, w *tensor, ws []slide, out, bias *tensor) {
 	}
 	down, across := ws[len(ws)-2], ws[len(ws)-1]
 	s := imageShape(x, w, down, across)
+	s.groups, s.wNext = f.groups, f.next
 	if !volume && bias == nil && sym.AllSame(out.stride[1:], ops.ContiguousStrides(out.shape)[1:]) {
 		c.convProduct(s, out)
 		return
 	}
 	n := sym.Const
-	shape := []sym.Int{x.shape[0], w.shape[0], n(down.out), n(across.out)}
+	shape := []sym.Int{x.shape[0], sym.Mul(n(f.groups), w.shape[0]), n(down.out), n(across.out)}
 	if volume {
 		shape = append([]sym.Int{batch, n(ws[0].out)}, shape[1:]...)
 	}
@@ -173,7 +178,9 @@ func imageShape(x, w *tensor, down, across slide) *convShape {
 		s.wInner = 0
 		s.info.FilterChan, s.info.FilterRow, s.info.FilterCol = kernel[5], kernel[6], kernel[7]
 	}
-	if down.out == size[1] && across.out == size[2] { // else positions beyond the image are to be zero
+	if down.apart > 0 {
+		s.info.ApartH, s.info.ApartW = down.apart, across.apart
+	} else if down.out == size[1] && across.out == size[2] { // else positions beyond the image are to be zero
 		s.flatten()
 	}
 	return s

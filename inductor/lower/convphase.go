@@ -12,6 +12,10 @@ import (
 
 // ofInput is one convolution of dY for each phase of the input's positions, or one for all.
 func (g *convGrad) ofInput(out *tensor) {
+	if g.far() {
+		g.between(out)
+		return
+	}
 	if union := g.together(); union != nil {
 		g.merged(out, union)
 		return
@@ -78,11 +82,11 @@ func (g *convGrad) phase(out *tensor, ps []phase) {
 			return
 		}
 	}
-	g.window(ps, g.turned(ps), out, g.bias)
+	g.window(ps, g.ofGroups(g.turned(ps)), out, g.bias)
 }
 
 // window convolves dY with filters of a window of each dimension into out.
-func (g *convGrad) window(ps []phase, filters, out, bias *tensor) {
+func (g *convGrad) window(ps []phase, f filters, out, bias *tensor) {
 	dy := g.dy
 	var ws []slide
 	for i, p := range ps {
@@ -92,7 +96,7 @@ func (g *convGrad) window(ps []phase, filters, out, bias *tensor) {
 		}
 		ws = append(ws, slide{n: n - p.start, out: p.count, taps: p.taps, step: 1, before: p.before, dilation: p.dilation})
 	}
-	g.c.convolve(dy, filters, ws, out, bias)
+	g.c.convolve(dy, f, ws, out, bias)
 }
 
 // leastRows is what the template computes at least: this many channels of the result take as long as one.
@@ -103,8 +107,11 @@ const (
 )
 
 // together is the window that the phases of each dimension see together; nil where one convolution with so
-// many more channels, whose filters have zeros where a phase has no tap, costs more than one for each.
+// many more channels, whose filters have zeros where a phase has no tap, costs more than one for each, or there are groups.
 func (g *convGrad) together() []phase {
+	if g.groups > 1 {
+		return nil
+	}
 	var union []phase
 	phases, taps, seen := int64(1), int64(1), int64(1)
 	for _, w := range g.ws {
@@ -134,28 +141,28 @@ func (g *convGrad) together() []phase {
 func (g *convGrad) merged(out *tensor, union []phase) {
 	c, n := g.c, sym.Const
 	batch, channels := g.dy.shape[0], g.w.shape[1]
-	filters := g.filters(union)
+	all := g.filtersOf(union)
 	dims := len(union)
-	steps, phases := filters.shape[:dims], sym.Product(filters.shape[:dims])
-	flat := *filters
-	flat.shape = append([]sym.Int{sym.Mul(phases, channels)}, filters.shape[dims+1:]...)
+	steps, phases := all.shape[:dims], sym.Product(all.shape[:dims])
+	flat := *all
+	flat.shape = append([]sym.Int{sym.Mul(phases, channels)}, all.shape[dims+1:]...)
 	flat.stride = ops.ContiguousStrides(flat.shape)
 	counts := make([]sym.Int, dims)
 	for i, u := range union {
 		counts[i] = n(u.count)
 	}
 	whole := c.whole(out.dtype, slices.Concat([]sym.Int{batch, sym.Mul(phases, channels)}, counts)...)
-	g.window(union, &flat, whole, nil)
+	g.window(union, filters{tensor: &flat, groups: 1}, whole, nil)
 	parts := *whole
 	parts.shape = slices.Concat([]sym.Int{batch}, steps, []sym.Int{channels}, counts)
 	parts.stride = ops.ContiguousStrides(parts.shape)
 	few, _ := phases.IsConst()
-	g.between(out, &parts, nil, few <= manyPhases)
+	g.interleave(out, &parts, nil, few <= manyPhases)
 }
 
-// filters are those of all phases, [phases..., oc, ic, taps...]: phase a has tap a + before - step*o where its
+// filtersOf are those of all phases, [phases..., oc, ic, taps...]: phase a has tap a + before - step*o where its
 // window sees dY o positions further, zero where there is none.
-func (g *convGrad) filters(union []phase) *tensor {
+func (g *convGrad) filtersOf(union []phase) *tensor {
 	c, n := g.c, sym.Const
 	var pads []slide
 	for i, w := range g.ws {
@@ -200,13 +207,13 @@ func (w slide) regions(each bool) []region {
 	return out
 }
 
-// between puts parts, [n, phases..., channels, positions...], between each other into out; chosen has the regions of
+// interleave puts parts, [n, phases..., channels, positions...], between each other into out; chosen has the regions of
 // the first dimensions.
-func (g *convGrad) between(out, parts *tensor, chosen []region, each bool) {
+func (g *convGrad) interleave(out, parts *tensor, chosen []region, each bool) {
 	dims := len(g.ws)
 	if i := len(chosen); i < dims {
 		for _, r := range g.ws[i].regions(each) {
-			g.between(out, parts, append(slices.Clone(chosen), r), each)
+			g.interleave(out, parts, append(slices.Clone(chosen), r), each)
 		}
 		return
 	}
@@ -225,9 +232,10 @@ func (g *convGrad) between(out, parts *tensor, chosen []region, each bool) {
 	g.c.put(&dst, &src, g.bias)
 }
 
-// turned is the weight seen as [ic, oc, kh, kw] with the taps of a phase from the last to the first.
+// turned is the weight seen as [ic, oc, kh, kw] with the taps of a phase from the last to the first; of the first group.
 func (g *convGrad) turned(ps []phase) *tensor {
 	v := permuted(g.w, append([]int{1, 0}, []int{2, 3, 4}[:len(ps)]...)...)
+	v = v.part(1, span{sym.Const(0), sym.FloorDiv(v.shape[1], sym.Const(g.groups)), sym.Const(1)})
 	for i, p := range ps {
 		v = v.part(2+i, span{sym.Const(p.first + p.apart*(p.taps-1)), sym.Const(p.taps), sym.Const(-p.apart)})
 	}

@@ -171,6 +171,11 @@ var lowered = map[string][]struct {
 			return []ops.Arg{m.Emit(ops.Convolution, m.in(2, 4, 4, 4), m.in(4, 2, 2, 2), nil, ints(2, 2), ints(0, 0), ints(1, 1),
 				true, ints(0, 0), c(2))}
 		}},
+		{"gradients of each channel by itself", func(m *maker) []ops.Arg {
+			grads := m.EmitN(ops.ConvolutionBackward, m.in(2, 4, 3, 3), m.in(2, 4, 6, 6), m.in(4, 1, 3, 3), ints(2, 2), ints(1, 1),
+				ints(1, 1), false, ints(0, 0), c(4), []bool{true, true})
+			return []ops.Arg{grads[0], grads[1]}
+		}},
 		{"a convolution of a volume", func(m *maker) []ops.Arg {
 			return []ops.Arg{m.Emit(ops.Convolution, m.in(2, 3, 4, 5, 6), m.in(4, 3, 2, 3, 3), m.in(4), ints(2, 1, 1), ints(1, 1, 1),
 				ints(1, 1, 1), false, ints(0, 0, 0), c(1))}

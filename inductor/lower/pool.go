@@ -21,6 +21,7 @@ type slide struct {
 	taps, step       int64
 	before, dilation int64
 	after            int64 // padding at the end that windows reach into
+	apart            int64 // positions from element to element, with zeros between; 0 for none
 }
 
 // slides reads the geometry of a pooling over the last dims dimensions; false

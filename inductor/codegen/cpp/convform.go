@@ -16,7 +16,7 @@ const transposeSteps = 12
 // lie side by side, else what a packed weight would have, if that pays for packing it in each call.
 func unpackedForm(lanes int, n *ir.Node) plan.ConvForm {
 	switch c := n.MM.Conv; {
-	case n.Depthwise() || smallGroups(lanes, n):
+	case n.Depthwise() || c.GroupOut > 0 || smallGroups(lanes, n):
 		return plan.ConvDepthwise
 	case c.Block > 1 || c.Lanes > 1:
 		return plan.ConvDirect
@@ -110,7 +110,7 @@ const tileChannels = 32
 func (m Machine) convTiles(n *ir.Node) bool {
 	c, v := n.MM.Conv, n.ConvView()
 	k, known := n.MM.K.IsConst()
-	return m.BFloat == BFloatTiles && c.BFloat16 && sym.Is(v.Groups, 1) && c.Block == int64(m.Lanes) && c.Lanes > 1 &&
+	return m.BFloat == BFloatTiles && c.BFloat16 && sym.Is(v.Groups, 1) && c.GroupIn == 0 && c.ApartH+c.ApartW == 0 && c.Block == int64(m.Lanes) && c.Lanes > 1 &&
 		known && k%(tileChannels*c.KH*c.KW) == 0
 }
 

@@ -70,7 +70,7 @@ typedef signed char c1;
 const RuntimeTypes = `typedef void (*tc_kernel)(void *const *B, const i64 *S, i64 lo, i64 hi);
 typedef void (*tc_epilogue)(void *const *B, const i64 *S, const float *T, i64 ldt, i64 b, i64 m0, i64 n0, i64 m, i64 n);
 typedef struct {
-  i64 height, width, chan, row, col, kh, kw, sh, sw, ph, pw, dh, dw, outw, block, lanes, fc, fh, fw;
+  i64 height, width, chan, row, col, kh, kw, sh, sw, ph, pw, dh, dw, outw, block, lanes, fc, fh, fw, uh, uw;
 } tc_conv;
 typedef struct {
   i64 m, n, k, ndim;

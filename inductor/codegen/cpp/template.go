@@ -403,9 +403,11 @@ func (e template) describeGrad(mm *ir.MatmulInfo, outer []sym.Int) {
 	e.code.operands = [2]location{
 		locate(mm.A, e.env.Slot(mm.A), e.size(mm.AIdx.Off)), locate(mm.B, e.env.Slot(mm.B), e.size(mm.BIdx.Off)),
 	}
-	images := sym.FloorDiv(mm.K, sym.Const(g.Pixels))
-	e.code.Gemm = fmt.Sprintf("{%s, %s, %d, 1, {%s, 0, 0, 0}, {%d, 0, 0, 0}, {%d, 0, 0, 0}, %s, 1, 0, 0, %s, %s, 0, %s, %d, {%s}}",
-		e.size(outer[0]), e.size(outer[1]), g.Pixels, e.size(images), g.NextA, g.NextB, e.size(mm.AIdx.Coef[0]),
+	nb := len(outer) - 2
+	size := append([]sym.Int{sym.FloorDiv(mm.K, sym.Const(g.Pixels))}, outer[:nb]...)
+	as, bs := append([]sym.Int{sym.Const(g.NextA)}, mm.AIdx.Coef[:nb]...), append([]sym.Int{sym.Const(g.NextB)}, mm.BIdx.Coef[:nb]...)
+	e.code.Gemm = fmt.Sprintf("{%s, %s, %d, %d, %s, %s, %s, %s, 1, 0, 0, %s, %s, 0, %s, %d, {%s}}",
+		e.size(outer[nb]), e.size(outer[nb+1]), g.Pixels, nb+1, e.four(size), e.four(as), e.four(bs), e.size(mm.AIdx.Coef[nb]),
 		leftMark, rightMark, symbolMark, convGrad, numbersText(&g.ConvInfo))
 }
 

@@ -75,12 +75,12 @@ func (e *emitter) accumulate(n *ir.Node, nb int) {
 	a := e.addressOver(mm.AIdx, append(left, "m_index", "n_index", "k_row")) + filtered(mm.Conv, "k_row")
 	if mm.Grad != nil {
 		pixel := fmt.Sprintf("(k_row %% %d)", mm.Grad.Pixels)
-		a = e.addressOver(mm.AIdx, []string{"m_index", "n_index", pixel})
+		a = e.addressOver(mm.AIdx, append(left, "m_index", "n_index", pixel))
 		a += fmt.Sprintf(" + k_row // %d * %d", mm.Grad.Pixels, mm.Grad.NextA)
 	}
 	e.p("a = tl.load(tl.broadcast_to(%s + (%s), [BLOCK_M, BLOCK_K]), mmask & (k_row < %s), other=0)", e.ptr(mm.A), a, depth)
 	if mm.Grad != nil {
-		e.pixelsOfImages(mm, depth)
+		e.pixelsOfImages(mm, right, depth)
 		return
 	}
 	b, inside := e.addressOver(mm.BIdx, append(right, "m_index", "n_index", "k_column")), fmt.Sprintf("nmask & (k_column < %s)", depth)
@@ -95,10 +95,10 @@ func (e *emitter) accumulate(n *ir.Node, nb int) {
 }
 
 // pixelsOfImages ends a step of the loop along k of a weight's gradient, whose columns are numbers of a filter.
-func (e *emitter) pixelsOfImages(mm *ir.MatmulInfo, depth string) {
+func (e *emitter) pixelsOfImages(mm *ir.MatmulInfo, batch []string, depth string) {
 	g := mm.Grad
 	b := e.gathered(&g.ConvInfo, fmt.Sprintf("(k_column %% %d)", g.Pixels), "n_index")
-	b += fmt.Sprintf(" + k_column // %d * %d + %s", g.Pixels, g.NextB, e.size(mm.BIdx.Off))
+	b += fmt.Sprintf(" + k_column // %d * %d + %s", g.Pixels, g.NextB, e.addressOver(mm.BIdx, append(batch, "0", "0", "0")))
 	e.p("b = tl.load(tl.broadcast_to(%s + (%s), [BLOCK_K, BLOCK_N]), nmask & (k_column < %s) & inside, other=0)", e.ptr(mm.B), b, depth)
 	e.p(`acc = tl.dot(a, b, acc, input_precision="tf32x3")`)
 	e.ind--
@@ -109,7 +109,7 @@ func (e *emitter) pixelsOfImages(mm *ir.MatmulInfo, depth string) {
 // alone, columns have images of their own and there is no product of matrices.
 func (e *emitter) pixels(n *ir.Node, batch []string) {
 	mm, depth := n.MM, e.size(n.MM.K)
-	if n.Depthwise() {
+	if n.Depthwise() || mm.Conv.GroupOut > 0 {
 		e.p("for k in range(0, %s):", depth)
 		e.ind++
 		a := e.addressOver(mm.AIdx, append(batch, "0", "n_index", "0")) + " + " + e.gathered(mm.Conv, "m_index", "k")
@@ -182,8 +182,19 @@ func (e *emitter) before(image, depth string) {
 func (e *emitter) gathered(c *ir.ConvInfo, pixel, k string) string {
 	e.p("image_h = %s // %d * %d - %d + %s // %d %% %d * %d", pixel, c.OutW, c.StepH, c.PadH, k, c.KW, c.KH, c.DilH)
 	e.p("image_w = %s %% %d * %d - %d + %s %% %d * %d", pixel, c.OutW, c.StepW, c.PadW, k, c.KW, c.DilW)
-	e.p("inside = (image_h >= 0) & (image_h < %d) & (image_w >= 0) & (image_w < %d)", c.Height, c.Width)
+	if c.ApartH > 0 {
+		e.p("between = (image_h %% %d != 0) | (image_w %% %d != 0)", c.ApartH, c.ApartW)
+		e.p("inside = (image_h >= 0) & (image_h < %d) & (image_w >= 0) & (image_w < %d)", c.Height*c.ApartH, c.Width*c.ApartW)
+		e.p("inside = inside & (between == 0)")
+		e.p("image_h, image_w = image_h // %d, image_w // %d", c.ApartH, c.ApartW)
+	} else {
+		e.p("inside = (image_h >= 0) & (image_h < %d) & (image_w >= 0) & (image_w < %d)", c.Height, c.Width)
+	}
 	channel := fmt.Sprintf("%s // %d * %d", k, c.KW*c.KH, c.ChanStride)
+	if c.GroupOut > 0 { // of rows that are pixels, by columns that are channels of block b1
+		e.p("seen = (b1 * %d + n_index) // %d * %d + %s // %d", c.Lanes, c.GroupOut, c.GroupIn, k, c.KW*c.KH)
+		return fmt.Sprintf("seen // %d * %d + seen %% %d + image_h * %d + image_w * %d", c.Block, c.ChanStride, c.Block, c.RowStride, c.Stride)
+	}
 	if c.Block > 1 {
 		channel = fmt.Sprintf("%s // %d * %d + %s // %d %% %d", k, c.KW*c.KH*c.Block, c.ChanStride, k, c.KW*c.KH, c.Block)
 	}
