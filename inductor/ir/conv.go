@@ -149,7 +149,9 @@ func (c *ConvInfo) check() error {
 func (c *ConvInfo) At(k, n int64) (int64, bool) { return c.at(k/(c.KW*c.KH), k, n) }
 
 // Seen is At for channel o of a result whose channels are in groups.
-func (c *ConvInfo) Seen(k, n, o int64) (int64, bool) { return c.at(o/c.GroupOut*c.GroupIn+k/(c.KW*c.KH), k, n) }
+func (c *ConvInfo) Seen(k, n, o int64) (int64, bool) {
+	return c.at(o/c.GroupOut*c.GroupIn+k/(c.KW*c.KH), k, n)
+}
 
 func (c *ConvInfo) at(channel, k, n int64) (int64, bool) {
 	kw, kh := k%c.KW, k/c.KW%c.KH
