@@ -193,7 +193,8 @@ func (e *emitter) gathered(c *ir.ConvInfo, pixel, k string) string {
 	channel := fmt.Sprintf("%s // %d * %d", k, c.KW*c.KH, c.ChanStride)
 	if c.GroupOut > 0 { // of rows that are pixels, by columns that are channels of block b1
 		e.p("seen = (b1 * %d + n_index) // %d * %d + %s // %d", c.Lanes, c.GroupOut, c.GroupIn, k, c.KW*c.KH)
-		return fmt.Sprintf("seen // %d * %d + seen %% %d + image_h * %d + image_w * %d", c.Block, c.ChanStride, c.Block, c.RowStride, c.Stride)
+		channel := fmt.Sprintf("seen // %d * %d + seen %% %[1]d", c.Block, c.ChanStride)
+		return fmt.Sprintf("%s + image_h * %d + image_w * %d", channel, c.RowStride, c.Stride)
 	}
 	if c.Block > 1 {
 		channel = fmt.Sprintf("%s // %d * %d + %s // %d %% %d", k, c.KW*c.KH*c.Block, c.ChanStride, k, c.KW*c.KH, c.Block)
