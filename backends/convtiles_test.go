@@ -51,8 +51,8 @@ func (c tileConv) module() (*graph.Module, []torch.Value) {
 	g := newTestGraph("tiles")
 	conv := func(x ops.Value, seed, in, out, kernel, step, pad, dilation int) ops.Value {
 		w := g.param(wholeNumbers(seed, 1, out, in, kernel, kernel))
-		return g.Emit(ops.Convolution, x, w, g.param(wholeNumbers(seed+1, 2, out)), ints(step, step), ints(pad, pad), ints(dilation, dilation),
-			false, ints(0, 0), sym.C(1))
+		bias := g.param(wholeNumbers(seed+1, 2, out))
+		return g.Emit(ops.Convolution, x, w, bias, ints(step, step), ints(pad, pad), ints(dilation, dilation), false, ints(0, 0), sym.C(1))
 	}
 	norm := func(x ops.Value, seed, channels int) ops.Value {
 		mean, ones := g.param(wholeNumbers(seed, 3, channels).To(torch.Float32)), g.param(torch.Ones(channels))

@@ -91,8 +91,8 @@ func TestHalfImagesInBlocks(t *testing.T) {
 	x := g.Emit(ops.Relu, conv(g.input(filled(ops.BFloat16, 1, 2, 32, 9, 9)), 2, 32, 64))
 	y := g.Emit(ops.Relu, g.Emit(ops.Add, conv(conv(x, 3, 64, 32), 4, 32, 64), x))
 	m := g.outputs(conv(y, 5, 64, 32))
-	params := paramInputs(m.G, nil, nil)
-	opt := inductor.Options{Machine: cpp.Machine{Lanes: 16, Cache: 1 << 20}, Cores: 1, Params: params, Tuned: tune.Choices{Layout: tune.LayoutBlocks}}
+	opt := inductor.Options{Machine: cpp.Machine{Lanes: 16, Cache: 1 << 20}, Cores: 1, Params: paramInputs(m.G, nil, nil)}
+	opt.Tuned.Layout = tune.LayoutBlocks
 	p, err := inductor.Compile(m.G, opt)
 	if err != nil {
 		t.Fatal(err)

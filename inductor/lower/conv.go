@@ -60,8 +60,8 @@ func wasBFloat16(v ops.Arg) bool {
 	if !ok || n.Op != ops.To || !n.IsTensor() || n.TensorMeta().DType != ops.Float32 {
 		return false
 	}
-	from, ok := n.Args[0].(*graph.Node)
-	return ok && from.IsTensor() && from.TensorMeta().DType == ops.BFloat16
+	from := ops.In[ops.SelfArgs](&ops.Call{Op: n.OpRow(), Args: n.Args}).Self
+	return from.Meta().DType == ops.BFloat16
 }
 
 // perChannel is a vector seen as (channels, 1, ...), which broadcasts over the

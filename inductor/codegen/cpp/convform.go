@@ -111,7 +111,8 @@ func (m Machine) convTiles(n *ir.Node) bool {
 	c, v := n.MM.Conv, n.ConvView()
 	k, known := n.MM.K.IsConst()
 	dense := sym.Is(v.Groups, 1) && c.GroupIn == 0 && c.ApartH+c.ApartW == 0
-	return m.BFloat == BFloatTiles && c.BFloat16 && dense && c.Block == int64(m.Lanes) && c.Lanes > 1 && known && k%(tileChannels*c.KH*c.KW) == 0
+	whole := known && k%(tileChannels*c.KH*c.KW) == 0
+	return m.BFloat == BFloatTiles && c.BFloat16 && dense && whole && c.Block == int64(m.Lanes) && c.Lanes > 1
 }
 
 // fewChannels is up to how many channels of an image, as a first layer's, windows are read

@@ -38,7 +38,11 @@ func Products(m Machine, p *plan.Plan) []tune.Product {
 
 // product describes one; a convolution's form can be another where its weight is packed for it.
 func product(m Machine, n *ir.Node, kernel string, form plan.ConvForm, packed bool) tune.Product {
-	out := tune.Product{Kernel: kernel, Form: int(form), Tiled: form != plan.ConvDepthwise && form != plan.ConvDirect && form != plan.ConvTiles}
+	out := tune.Product{Kernel: kernel, Form: int(form), Tiled: true}
+	switch form {
+	case plan.ConvDepthwise, plan.ConvDirect, plan.ConvTiles:
+		out.Tiled = false
+	}
 	if n.MM.Conv != nil {
 		out.Op, out.Shapes, out.Key = "convolution", convShapes(n), convKey(n)
 		for _, f := range convForms(m.Lanes, n) {
