@@ -66,15 +66,17 @@ func (p *picker) pick(x *graph.Node) *graph.Node {
 
 // apply is x of other arguments.
 func (p *picker) apply(x *graph.Node, args []ops.Arg) *graph.Node {
-	p.moved++
 	b := *p.b
 	b.Stack = x.Stack
 	return b.Emit(x.Op, args...).(*graph.Node)
 }
 
+// mostMoved is how many operators are moved behind one gather: of a long chain those at its end.
+const mostMoved = 16
+
 // operands are the arguments of a pointwise x for one element of each row; those that are one for a row are that already.
 func (p *picker) operands(x *graph.Node) ([]ops.Arg, bool) {
-	if !movable[x.Op] || p.moved > 16 {
+	if !movable[x.Op] || p.moved >= mostMoved {
 		return nil, false
 	}
 	shape := x.TensorMeta().Shape
@@ -95,6 +97,7 @@ func (p *picker) operands(x *graph.Node) ([]ops.Arg, bool) {
 		}
 		args = append(args, in)
 	}
+	p.moved++
 	for i, a := range args {
 		if in, ok := a.(*graph.Node); ok && !sym.Is(in.TensorMeta().Shape[p.dim], 1) {
 			args[i] = p.pick(in)

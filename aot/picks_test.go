@@ -29,6 +29,13 @@ func TestPickFirst(t *testing.T) {
 			return append(pick(b, x, y), b.Emit(ops.Sin, y))
 		}},
 		{"one number a column", 0, func(b *graph.Builder, x []ops.Value) []ops.Value { return pick(b, x, b.Emit(ops.Sub, x[0], x[3])) }},
+		{"the end of a long chain, in which each is read twice", mostMoved, func(b *graph.Builder, x []ops.Value) []ops.Value {
+			y := x[0]
+			for range 100 {
+				y = b.Emit(ops.Sub, b.Emit(ops.Add, y, y), y)
+			}
+			return pick(b, x, y)
+		}},
 		{"an exponential", 0, func(b *graph.Builder, x []ops.Value) []ops.Value { return pick(b, x, b.Emit(ops.Exp, x[0])) }},
 		{"several in a row", 0, func(b *graph.Builder, x []ops.Value) []ops.Value {
 			two := b.Emit(ops.Cat, []ops.Value{x[1], x[1]}, sym.C(1))
