@@ -181,6 +181,32 @@ var tritonCases = []struct {
 		p := g.Emit(ops.Matmul, x, y)
 		return []ops.Value{p, g.Emit(ops.Add, g.Emit(ops.Relu, p), g.input(filled(ops.Float32, 3, 17, 1)))}
 	}},
+	{"gradients in groups", func(g *testGraph) []ops.Value {
+		var out []ops.Value
+		for i, c := range []struct{ in, out, groups, kernel, step, pad int }{{6, 6, 6, 3, 2, 1}, {8, 12, 4, 3, 1, 0}, {4, 8, 2, 2, 2, 1}} {
+			one, step, pad := ints(1, 1), ints(c.step, c.step), ints(c.pad, c.pad)
+			x := g.input(filled(ops.Float32, 3*i, 2, c.in, 9, 7))
+			w := g.input(filled(ops.Float32, 3*i+1, c.out, c.in/c.groups, c.kernel, c.kernel))
+			y := g.Emit(ops.Convolution, x, w, nil, step, pad, one, false, ints(0, 0), sym.C(c.groups))
+			dy := g.input(filled(ops.Float32, 3*i+2, constants(y.TensorMeta().Shape)...))
+			grads := g.EmitN(ops.ConvolutionBackward, dy, x, w, step, pad, one, false, ints(0, 0), sym.C(c.groups), []bool{true, true})
+			out = append(append(out, y), grads...)
+		}
+		return out
+	}},
+	{"groups in blocks", func(g *testGraph) []ops.Value {
+		conv := func(x ops.Value, seed, in, out, groups, kernel, step int) ops.Value {
+			w, pad := g.param(filled(ops.Float32, seed, out, in/groups, kernel, kernel)), ints(kernel/2, kernel/2)
+			return g.Emit(ops.Relu, g.Emit(ops.Convolution, x, w, nil, ints(step, step), pad, ints(1, 1), false, ints(0, 0), sym.C(groups)))
+		}
+		x := conv(g.input(filled(ops.Float32, 1, 2, 8, 30, 30)), 2, 8, 32, 1, 1, 1)
+		return []ops.Value{conv(conv(x, 3, 32, 32, 8, 3, 1), 4, 32, 16, 1, 1, 1), conv(conv(x, 5, 32, 32, 2, 3, 2), 6, 32, 16, 1, 1, 1)}
+	}},
+	{"one of a row", func(g *testGraph) []ops.Value {
+		at, v := g.input(torch.NewTensor([][]int{{5}, {0}, {3}})), g.input(filled(ops.Float32, 1, 3, 1))
+		hot := g.Emit(ops.ScatterAdd, g.Emit(ops.Full, sym.Consts([]int{3, 6}), 0.0), sym.C(1), at, v)
+		return []ops.Value{g.Emit(ops.Sub, hot, g.input(filled(ops.Float32, 2, 3, 6)))}
+	}},
 	{"convolution", func(g *testGraph) []ops.Value {
 		x, w, b := g.input(filled(ops.Float32, 1, 2, 6, 13, 15)), g.param(filled(ops.Float32, 2, 8, 3, 3,
 			3)), g.param(filled(ops.Float32, 3, 8))
