@@ -118,3 +118,22 @@ func TestTransposedInGroups(t *testing.T) {
 		everywhere(t, m, g.in, 1e-3)
 	}
 }
+
+// TestGroupsInOneDimension: convolutions of one dimension in groups, and their gradients, are as eager's; none is an eager call.
+func TestGroupsInOneDimension(t *testing.T) {
+	for _, c := range []struct{ in, out, groups, taps, step, pad int }{
+		{16, 16, 16, 3, 2, 1}, {16, 16, 16, 5, 3, 2}, {6, 12, 6, 3, 2, 0}, {8, 8, 8, 7, 1, 3}, {16, 32, 4, 3, 2, 1}, {4, 6, 2, 4, 1, 0},
+	} {
+		g := newTestGraph("line")
+		step, pad, one, none := ints(c.step), ints(c.pad), ints(1), ints(0)
+		x, w := g.input(filled(ops.Float32, 1, 2, c.in, 41)), g.input(filled(ops.Float32, 2, c.out, c.in/c.groups, c.taps))
+		y := g.Emit(ops.Convolution, x, w, nil, step, pad, one, false, none, sym.C(c.groups))
+		dy := g.input(filled(ops.Float32, 3, constants(y.TensorMeta().Shape)...))
+		grads := g.EmitN(ops.ConvolutionBackward, dy, x, w, step, pad, one, false, none, sym.C(c.groups), []bool{true, true})
+		m := g.outputs(append(grads, y)...)
+		if _, externs := calls(programOf(t, m)); externs > 0 {
+			t.Errorf("%+v: %d eager calls", c, externs)
+		}
+		everywhere(t, m, g.in, 1e-3)
+	}
+}

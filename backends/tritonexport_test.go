@@ -192,7 +192,10 @@ var tritonCases = []struct {
 			grads := g.EmitN(ops.ConvolutionBackward, dy, x, w, step, pad, one, false, ints(0, 0), sym.C(c.groups), []bool{true, true})
 			out = append(append(out, y), grads...)
 		}
-		return out
+		x, w := g.input(filled(ops.Float32, 10, 2, 6, 21)), g.input(filled(ops.Float32, 11, 6, 1, 3))
+		dy := g.input(filled(ops.Float32, 12, 2, 6, 11))
+		two, one, none := ints(2), ints(1), ints(0)
+		return append(out, g.EmitN(ops.ConvolutionBackward, dy, x, w, two, one, one, false, none, sym.C(6), []bool{true, true})...)
 	}},
 	{"groups in blocks", func(g *testGraph) []ops.Value {
 		conv := func(x ops.Value, seed, in, out, groups, kernel, step int) ops.Value {

@@ -126,6 +126,21 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
+// TestConvText: an image's description is read as it was printed, with what few have.
+func TestConvText(t *testing.T) {
+	plain := ConvInfo{Height: 5, Width: 6, KH: 3, KW: 2, StepH: 1, StepW: 1, DilH: 1, DilW: 1, OutW: 6, Block: 16, Lanes: 16}
+	rounded, apart, grouped := plain, plain, plain
+	rounded.BFloat16 = true
+	apart.ApartH, apart.ApartW = 1, 2
+	grouped.GroupIn, grouped.GroupOut, grouped.BFloat16 = 4, 8, true
+	for _, c := range []ConvInfo{plain, rounded, apart, grouped} {
+		text, _ := strings.CutPrefix(c.String(), "im2col ")
+		if got, err := parseConv(text); err != nil || *got != c {
+			t.Errorf("%s is read as %v: %v", text, got, err)
+		}
+	}
+}
+
 // TestConvAt: an element of the gathered matrix lies where convolution says: at
 // stride * output - padding + dilation * kernel, in the padding where that is
 // outside.
