@@ -1,6 +1,8 @@
 package aot
 
 import (
+	"slices"
+
 	"tcdbg/graph"
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
@@ -39,6 +41,7 @@ func pickFirst(g *graph.Graph) int {
 		}
 		y := p.apply(x, args)
 		if !sameLayout(y, n) {
+			p.undo()
 			continue
 		}
 		n.ReplaceUses(y)
@@ -54,6 +57,14 @@ type picker struct {
 	index *graph.Node
 	dim   int
 	moved int
+	made  []*graph.Node // in their order
+}
+
+// undo erases what was made.
+func (p *picker) undo() {
+	for _, n := range slices.Backward(p.made) {
+		p.b.G.Erase(n)
+	}
 }
 
 // pick is x at the positions of the index: computed from its operands there, where x is pointwise.
@@ -61,14 +72,20 @@ func (p *picker) pick(x *graph.Node) *graph.Node {
 	if args, ok := p.operands(x); ok {
 		return p.apply(x, args)
 	}
-	return p.b.Emit(ops.Gather, x, sym.C(p.dim), p.index).(*graph.Node)
+	return p.emit(p.b, ops.Gather, x, sym.C(p.dim), p.index)
 }
 
 // apply is x of other arguments.
 func (p *picker) apply(x *graph.Node, args []ops.Arg) *graph.Node {
 	b := *p.b
 	b.Stack = x.Stack
-	return b.Emit(x.Op, args...).(*graph.Node)
+	return p.emit(&b, x.Op, args...)
+}
+
+func (p *picker) emit(b *graph.Builder, op ops.ID, args ...ops.Arg) *graph.Node {
+	n := b.Emit(op, args...).(*graph.Node)
+	p.made = append(p.made, n)
+	return n
 }
 
 // mostMoved is how many operators are moved behind one gather: of a long chain those at its end.

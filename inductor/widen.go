@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tcdbg/graph"
+	"tcdbg/inductor/codegen/cpp"
 	"tcdbg/inductor/lower"
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
@@ -41,8 +42,10 @@ func halfPrecision(d ops.DType) bool { return d == ops.BFloat16 || d == ops.Floa
 // bfloat16, and a scaled weight is no longer of that type.
 func keepsBFloat16(n *graph.Node) bool {
 	a := convArgs(n)
-	channels, known := a.Weight.Meta().Shape[1].IsConst()
-	return lower.OfBFloat16(n) && !a.Transposed.Bool() && sym.Is(a.Groups.Int(), 1) && known && channels%32 == 0
+	weight := a.Weight.Meta().Shape
+	channels, known := weight[1].IsConst()
+	dense := !a.Transposed.Bool() && sym.Is(a.Groups.Int(), 1)
+	return lower.OfBFloat16(n) && dense && len(weight) == 4 && known && channels%cpp.TileChannels == 0
 }
 
 // widen works on a copy, as foldNorm does.

@@ -213,14 +213,10 @@ func (c *chooser) checkProduct(n *ir.Node) {
 		c.settle(c.listed(in, out), false)
 		return
 	}
-	if n.Depthwise() {
-		if in == nil && out != nil && out.result(n) {
-			return // reads a plain image
-		}
-		c.settle(c.listed(in, out), in != nil && out != nil && in.whole(n) && out.result(n))
-		return
+	if n.Depthwise() && in == nil && out != nil && out.result(n) {
+		return // reads a plain image
 	}
-	if perGroup(n) > 0 {
+	if n.Depthwise() || perGroup(n) > 0 {
 		c.settle(c.listed(in, out), in != nil && out != nil && in.whole(n) && out.result(n))
 		return
 	}
