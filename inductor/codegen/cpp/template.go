@@ -79,10 +79,55 @@ func (e template) ahead(rows sym.Int) {
 	if mm.Grad != nil || mm.Conv != nil && mm.Conv.Lanes > 1 || k.Vec == 0 {
 		return
 	}
-	var lines []string
-	loads, bytes := 0, int64(0)
+	lines, loads, bytes := e.lines(func(ir.Index) bool { return true })
+	if bytes < leastAhead || loads == 0 && bytes < leastStored {
+		return
+	}
+	e.asks = true
+	e.open("if (!T)")
+	e.open("for (i64 q = 0; q < m; q++)")
+	e.p("const i64 row = b * %s + m0 + q;", e.number(rows))
+	e.decode("row", k.Vec)
+	e.open("for (i64 %s = n0; %[1]s < n0 + n; %[1]s += 16)", e.names[k.Vec])
+	for _, line := range lines {
+		e.p("%s", line)
+	}
+	e.close()
+	e.close()
+	e.p("return;")
+	e.close()
+}
+
+// pixelsAhead is ahead for a block of channels of so many pixels, each of which is a line; next steps to the pixel after it. What
+// is the same for all pixels is in the cache, and what is only written, half a line at a time, as good as there.
+func (e template) pixelsAhead(next string, still func(x ir.Index) bool) {
+	n := e.k.Steps[0].Node
+	if e.k.Before != nil || formOf(e.env.Machine.Lanes, n, e.env.Packing) != plan.ConvDirect {
+		return
+	}
+	lines, loads, bytes := e.lines(func(x ir.Index) bool { return !still(x) })
+	whole := sym.Is(sym.FloorDiv(e.k.Loops[e.k.Vec].Size, sym.Const(16)), 1)
+	if bytes < leastAhead || loads == 0 && !whole {
+		return
+	}
+	e.asks = true
+	e.open("if (!T)")
+	e.open("for (i64 q = 0; q < m; q++)")
+	for _, line := range lines {
+		e.p("%s", line)
+	}
+	e.p("%s;", next)
+	e.close()
+	e.p("return;")
+	e.close()
+}
+
+// lines ask for what an epilogue reads and writes side by side, of indices that want says; loads is how many of them read, bytes
+// how large these buffers are.
+func (e template) lines(want func(x ir.Index) bool) (lines []string, loads int, bytes int64) {
+	k := e.k
 	touch := func(b *ir.Buffer, x ir.Index, write int) {
-		if sym.Is(x.Coef[k.Vec], 1) {
+		if sym.Is(x.Coef[k.Vec], 1) && want(x) {
 			lines = append(lines, fmt.Sprintf("__builtin_prefetch(%s + %s, %d);", e.ptr(b), e.address(x), write))
 			bytes += b.Bytes()
 		}
@@ -103,22 +148,7 @@ func (e template) ahead(rows sym.Int) {
 	if e.keepsProduct() {
 		touch(k.Steps[0].Node.MM.Out, k.Steps[0].Out, 1)
 	}
-	if bytes < leastAhead || loads == 0 && bytes < leastStored {
-		return
-	}
-	e.asks = true
-	e.open("if (!T)")
-	e.open("for (i64 q = 0; q < m; q++)")
-	e.p("const i64 row = b * %s + m0 + q;", e.number(rows))
-	e.decode("row", k.Vec)
-	e.open("for (i64 %s = n0; %[1]s < n0 + n; %[1]s += 16)", e.names[k.Vec])
-	for _, line := range lines {
-		e.p("%s", line)
-	}
-	e.close()
-	e.close()
-	e.p("return;")
-	e.close()
+	return lines, loads, bytes
 }
 
 // pixelLoops is how many loops walk the rows of a tile that are a convolution's pixels, one
@@ -165,14 +195,16 @@ func (e template) pixelRows(rows sym.Int, walked int) {
 		e.decode(rest, first)
 	}
 	e.p("const i64 %s = n0;", e.names[k.Vec])
-	still := func(v *ir.Value) bool {
+	rests := func(x ir.Index) bool {
 		for loop := first; loop < k.Vec; loop++ {
-			if v.Index.Uses(loop) {
+			if x.Uses(loop) {
 				return false
 			}
 		}
 		return true
 	}
+	still := func(v *ir.Value) bool { return rests(v.Index) }
+	e.pixelsAhead(next, rests)
 	n, ok := k.Loops[k.Vec].Size.IsConst()
 	if !ok || n != int64(e.lanes) { // a block wider than a vector
 		e.open("for (i64 q = 0; q < m; q++)")
@@ -424,9 +456,13 @@ func convText(lanes int, n *ir.Node, pack *plan.Packing) string {
 	if mm.Conv == nil {
 		return ""
 	}
-	form := unpackedForm(lanes, n)
+	return fmt.Sprintf(", %d, {%s}", formOf(lanes, n, pack), numbersText(mm.Conv))
+}
+
+// formOf is the form of a convolution, whose weight is packed for it or not.
+func formOf(lanes int, n *ir.Node, pack *plan.Packing) plan.ConvForm {
 	if pack != nil {
-		form = pack.Form
+		return pack.Form
 	}
-	return fmt.Sprintf(", %d, {%s}", form, numbersText(mm.Conv))
+	return unpackedForm(lanes, n)
 }
