@@ -33,6 +33,8 @@ type Writer struct {
 	buf   []byte
 	files map[string]int
 	err   error
+	// waiting is what is written beside. While its goroutine writes, buf and err are that one's.
+	waiting queue
 }
 
 // NewWriter writes to w.
@@ -43,7 +45,9 @@ func NewWriter(w io.Writer, o WriterOptions) *Writer {
 	if o.PID == 0 {
 		o.PID = os.Getpid()
 	}
-	return &Writer{w: w, o: o, files: map[string]int{}}
+	out := &Writer{w: w, o: o, files: map[string]int{}}
+	out.waiting.moved.L = &out.mu
+	return out
 }
 
 // Create opens a new trace file; it fails if the file exists.
@@ -64,6 +68,7 @@ func (w *Writer) Close() error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.written()
 	if w.c != nil {
 		if err := w.c.Close(); w.err == nil {
 			w.err = err
@@ -80,30 +85,36 @@ func (w *Writer) Err() error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.written()
 	return w.err
 }
 
 // Emit writes one record. A Meta that cannot be JSON is a bug of the caller
 // and panics with the record's kind.
 func (w *Writer) Emit(o Out) {
-	if w == nil {
-		return
+	if w != nil {
+		w.emit(o, len(o.Payload), nil)
 	}
-	meta := []byte("{}")
-	if named, ok := o.Meta.(map[string]string); ok && named["encoding"] == "json" && len(named) == 2 && plain(named["name"]) {
-		meta = []byte(`{"encoding":"json","name":"` + named["name"] + `"}`) // of an artifact, of which there are very many
-	} else if o.Meta != nil {
-		var err error
-		if meta, err = marshal(o.Meta); err != nil {
-			panic("logs: record " + o.Kind + ": " + err.Error())
-		}
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.write(o, meta)
 }
 
-func (w *Writer) write(o Out, meta []byte) {
+func (w *Writer) emit(o Out, size int, body func() []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.put(waiting{out: o, size: size, body: body})
+}
+
+// metaOf is the metadata of a record as JSON.
+func metaOf(o *Out) ([]byte, error) {
+	if named, ok := o.Meta.(map[string]string); ok && named["encoding"] == "json" && len(named) == 2 && plain(named["name"]) {
+		return []byte(`{"encoding":"json","name":"` + named["name"] + `"}`), nil // of an artifact, of which there are very many
+	}
+	if o.Meta == nil {
+		return []byte("{}"), nil
+	}
+	return marshal(o.Meta)
+}
+
+func (w *Writer) write(o Out, meta []byte, at time.Time) {
 	if w.err != nil {
 		return
 	}
@@ -111,7 +122,7 @@ func (w *Writer) write(o Out, meta []byte) {
 	if need := headRoom + len(meta) + len(o.Payload) + bytes.Count(o.Payload, newline); cap(b) < need {
 		b = make([]byte, 0, max(need, min(2*cap(b), keptRoom))) // the next may be somewhat longer
 	}
-	b = w.prefix(b, o.Place)
+	b = w.prefix(b, o.Place, at)
 	b = append(b, '{')
 	b = strconv.AppendQuote(b, o.Kind)
 	b = append(b, ": "...)
@@ -167,12 +178,11 @@ func plain(name string) bool {
 	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
 }
 
-func (w *Writer) prefix(b []byte, place string) []byte {
-	now := w.o.Now()
+func (w *Writer) prefix(b []byte, place string, at time.Time) []byte {
 	if place == "" {
 		place = "tcdbg:0"
 	}
-	b = now.AppendFormat(append(b, 'V'), "0102 15:04:05.000")
+	b = at.AppendFormat(append(b, 'V'), "0102 15:04:05.000")
 	b = strconv.AppendInt(append(b, "000 "...), int64(w.o.PID), 10)
 	return append(append(append(b, ' '), place...), "] "...)
 }
@@ -198,11 +208,7 @@ func (w *Writer) Stack(s []Frame) any {
 		if !ok {
 			id = len(w.files)
 			w.files[f.File] = id
-			meta, err := marshal([]any{f.File, id})
-			if err != nil {
-				panic("logs: file name: " + err.Error())
-			}
-			w.write(Out{Kind: "str", ID: NoCompile, Place: Here()}, meta)
+			w.put(waiting{out: Out{Kind: "str", ID: NoCompile, Place: Here(), Meta: []any{f.File, id}}})
 		}
 		out = append(out, stackEntry{f.Line, f.Name, id, f.Loc})
 	}

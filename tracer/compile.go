@@ -37,6 +37,7 @@ func (c *Compiled) compile(
 		c.t.cfg.Stops.At(stop.Event{Kind: logs.StopFrame, Thread: th, Compiled: fc.name, Compile: spell(id)})
 	}
 	defer compiling()()
+	defer logs.Beside(c.t.sink)()
 	tr, rec, entry := c.trace(th, fc, frames, &id)
 	entry.ID = id
 	rec.traced(c, tr, entry)
@@ -89,7 +90,7 @@ func (c *Compiled) trace(
 		entry, again := tr.Evaluate()
 		c.t.traceEnded(tr, entry)
 		if steps, recorded := tr.Steps(); recorded {
-			c.t.sink.Emit(logs.Artifact(*id, steps))
+			logs.EmitArtifact(c.t.sink, *id, steps)
 		}
 		if entry != nil {
 			return tr, rec, entry

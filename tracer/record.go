@@ -300,7 +300,7 @@ func (r *recorder) captured(m *graph.Module) {
 		Kind: "dynamo_output_graph", ID: r.id, Payload: []byte(m.Code()), Place: logs.Here(),
 		Meta: map[string]any{"sizes": sizes},
 	})
-	r.t.sink.Emit(logs.Artifact(r.id, logs.GraphCode{Name: m.Name(), Go: m.GoCode(), Table: m.G.Table(), Ops: m.Ops()}))
+	logs.EmitArtifact(r.t.sink, r.id, logs.GraphCode{Name: m.Name(), Go: m.GoCode(), Table: m.G.Table(), Ops: m.Ops()})
 	r.t.event("E", "dynamo", r.id, time.Now())
 	r.t.event("B", "backend_compile", r.id, time.Now())
 }
@@ -312,12 +312,13 @@ func (r *recorder) done(c *Compiled, tr *eval.Trace, entry *replay.Entry) {
 		name = "dynamo"
 	}
 	r.t.event("E", name, r.id, time.Now())
-	r.t.sink.Emit(logs.Out{Kind: "dynamo_cpp_guards_str", ID: r.id, Payload: guard.Tree(entry.Guards), Place: logs.Here()})
+	tree := logs.Out{Kind: "dynamo_cpp_guards_str", ID: r.id, Place: logs.Here()}
+	logs.EmitMade(r.t.sink, tree, func() []byte { return guard.Tree(entry.Guards) })
 	list := make([]logs.Guard, len(entry.Guards))
 	for i, g := range entry.Guards {
 		list[i] = guard.Record(g)
 	}
-	r.t.sink.Emit(logs.Artifact(r.id, logs.Guards{Guards: list}))
+	logs.EmitArtifact(r.t.sink, r.id, logs.Guards{Guards: list})
 	var opNames []string
 	if entry.Graph != nil {
 		opNames = entry.Graph.OpNames()
