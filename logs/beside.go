@@ -80,24 +80,37 @@ func (w *Writer) written() {
 
 // EmitArtifact emits an artifact that nobody changes any more; what a Writer makes of it is made when it is written.
 func EmitArtifact(s Sink, id CompileID, a Versioned) {
-	name, v := a.ArtifactName()
 	size := 0
 	if p, ok := a.(PassStep); ok {
 		size = len(p.Before) + len(p.After)
 	}
-	o := Out{Kind: "artifact", ID: id, Meta: map[string]string{"name": name, "encoding": "json"}, Place: place(2)}
-	emitMade(s, o, size, func() []byte { return artifactJSON(name, v, a) })
+	emitMade(s, bareArtifact(id, a, place(2)), size, func() []byte { return artifactJSON(a) })
 }
 
-// EmitMade emits a record whose payload a function makes, of what nobody changes any more.
+// EmitArtifactMade is EmitArtifact of what a function makes.
+func EmitArtifactMade[A Versioned](s Sink, id CompileID, make func() A) {
+	var a A
+	emitMade(s, bareArtifact(id, a, place(2)), 0, func() []byte { return artifactJSON(make()) })
+}
+
+// EmitMade emits a record whose payload a function makes, of what nobody changes any more: once for each sink that wants it.
 func EmitMade(s Sink, o Out, body func() []byte) { emitMade(s, o, 0, body) }
 
 func emitMade(s Sink, o Out, size int, body func() []byte) {
-	w, ok := s.(*Writer)
-	switch {
-	case ok && w == nil:
-	case ok:
-		w.emit(o, size, body)
+	switch s := s.(type) {
+	case *Writer:
+		if s != nil {
+			s.emit(o, size, body)
+		}
+	case *Renderer:
+		if s.wants(&o) {
+			o.Payload = body()
+			s.Emit(o)
+		}
+	case tee:
+		for _, one := range s {
+			emitMade(one, o, size, body)
+		}
 	default:
 		o.Payload = body()
 		s.Emit(o)

@@ -277,10 +277,29 @@ func (r *recorder) violated(tr *eval.Trace, entry *replay.Entry, text string) *t
 	return &torch.Error{Op: "torch.Compile", Kind: kind, Msg: text}
 }
 
-// captured writes the graph.
-func (r *recorder) captured(m *graph.Module) {
+// captured writes the graph. That of settled is not changed any more, nor is what its sizes are.
+func (r *recorder) captured(m *graph.Module, settled bool) {
+	r.nodes = m.G.Len()
+	code := logs.Out{Kind: "dynamo_output_graph", ID: r.id, Place: logs.Here(), Meta: map[string]any{"sizes": shapesOf(m.G)}}
+	table := func() logs.GraphCode {
+		return logs.GraphCode{Name: m.Name(), Go: m.GoCode(), Table: m.G.Table(), Ops: m.Ops()}
+	}
+	if settled {
+		logs.EmitMade(r.t.sink, code, func() []byte { return []byte(m.Code()) })
+		logs.EmitArtifactMade(r.t.sink, r.id, table)
+	} else {
+		code.Payload = []byte(m.Code())
+		r.t.sink.Emit(code)
+		logs.EmitArtifact(r.t.sink, r.id, table())
+	}
+	r.t.event("E", "dynamo", r.id, time.Now())
+	r.t.event("B", "backend_compile", r.id, time.Now())
+}
+
+// shapesOf are the shapes of the tensors of a graph, for JSON.
+func shapesOf(g *graph.Graph) map[string]any {
 	sizes := map[string]any{}
-	for _, n := range m.G.Nodes() {
+	for _, n := range g.Nodes() {
 		meta, ok := n.Meta.(*ops.TensorMeta)
 		if !ok {
 			continue
@@ -295,14 +314,7 @@ func (r *recorder) captured(m *graph.Module) {
 		}
 		sizes[n.Name] = dims
 	}
-	r.nodes = m.G.Len()
-	r.t.sink.Emit(logs.Out{
-		Kind: "dynamo_output_graph", ID: r.id, Payload: []byte(m.Code()), Place: logs.Here(),
-		Meta: map[string]any{"sizes": sizes},
-	})
-	logs.EmitArtifact(r.t.sink, r.id, logs.GraphCode{Name: m.Name(), Go: m.GoCode(), Table: m.G.Table(), Ops: m.Ops()})
-	r.t.event("E", "dynamo", r.id, time.Now())
-	r.t.event("B", "backend_compile", r.id, time.Now())
+	return sizes
 }
 
 // done writes guards and metrics of a finished compile.
