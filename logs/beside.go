@@ -2,6 +2,7 @@ package logs
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -87,10 +88,32 @@ func EmitArtifact(s Sink, id CompileID, a Versioned) {
 	emitMade(s, bareArtifact(id, a, place(2)), size, func() []byte { return artifactJSON(a) })
 }
 
-// EmitArtifactMade is EmitArtifact of what a function makes.
-func EmitArtifactMade[A Versioned](s Sink, id CompileID, make func() A) {
+// Ahead makes the payload of a record that is to be written later by another goroutine, where s writes any; it returns what
+// EmitMade takes.
+func Ahead(s Sink, body func() []byte) func() []byte {
+	if !writes(s) {
+		return body
+	}
+	made := make(chan []byte, 1)
+	go func() { made <- body() }()
+	return sync.OnceValue(func() []byte { return <-made })
+}
+
+// writes reports whether records become bytes.
+func writes(s Sink) bool {
+	switch s := s.(type) {
+	case *Writer:
+		return s != nil
+	case tee:
+		return slices.ContainsFunc(s, writes)
+	}
+	return false
+}
+
+// EmitArtifactMade is EmitArtifact of one whose Payload a function makes.
+func EmitArtifactMade[A Versioned](s Sink, id CompileID, body func() []byte) {
 	var a A
-	emitMade(s, bareArtifact(id, a, place(2)), 0, func() []byte { return artifactJSON(make()) })
+	emitMade(s, bareArtifact(id, a, place(2)), 0, body)
 }
 
 // EmitMade emits a record whose payload a function makes, of what nobody changes any more: once for each sink that wants it.

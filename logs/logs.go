@@ -68,6 +68,9 @@ func Artifact(id CompileID, a Versioned) Out {
 	return o
 }
 
+// Payload is what the record of an artifact holds.
+func Payload(a Versioned) []byte { return artifactJSON(a) }
+
 // bareArtifact is the record of an artifact without its payload.
 func bareArtifact(id CompileID, a Versioned, place string) Out {
 	name, _ := a.ArtifactName()

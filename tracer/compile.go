@@ -117,6 +117,7 @@ func (c *Compiled) build(tr *eval.Trace, entry *replay.Entry, rec *recorder) err
 	}
 	entry.Graph.Name = fmt.Sprintf("__compiled_fn_%d", c.t.nextGraph())
 	m := graph.NewModule(entry.Graph)
+	rec.guarded(tr.Guards.List)
 	rec.captured(m, !apart && len(tr.Shapes.Symbols) == 0)
 	r := &Request{
 		ID: entry.ID, Module: m, Example: entry.Values(tr.Entry, nil), Mode: c.opts.mode, Options: c.opts.inductor, Log: c.t.sink,
