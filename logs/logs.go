@@ -110,6 +110,8 @@ func appendJSONString(b []byte, s string) []byte {
 		switch c {
 		case '\n':
 			b = append(b, `\n`...)
+		case '\t':
+			b = append(b, `\t`...)
 		case '"', '\\':
 			b = append(b, '\\', c)
 		case '<', '>', '&':
