@@ -42,11 +42,12 @@ func several(s Sink) {
 	id := CompileID{Frame: 1}
 	for i := range 50 {
 		s.Emit(Out{
-			Kind: "dynamo_start", ID: id, Meta: map[string]any{"stack": s.Stack([]Frame{{File: fmt.Sprint(i/2, ".go"), Line: i, Name: "f"}})},
-			Place: "a.go:1",
+			Kind: "dynamo_start", ID: id, Place: "a.go:1",
+			Meta: map[string]any{"stack": s.Stack([]Frame{{File: fmt.Sprint(i/2, ".go"), Line: i, Name: "f"}})},
 		})
 		EmitArtifact(s, id, PassStep{Stage: "aot", Pass: "cse", Index: i, Before: "a\n", After: "b\n"})
-		EmitMade(s, Out{Kind: "dynamo_cpp_guards_str", ID: id, Place: "a.go:2"}, Ahead(s, func() []byte { return fmt.Appendf(nil, "tree %d", i) }))
+		tree := Ahead(s, func() []byte { return fmt.Appendf(nil, "tree %d", i) })
+		EmitMade(s, Out{Kind: "dynamo_cpp_guards_str", ID: id, Place: "a.go:2"}, tree)
 		EmitArtifactMade[Guards](s, id, func() []byte { return Payload(Guards{}) })
 		s.Emit(Text(id, "recompile_reasons", fmt.Sprint(i)))
 	}

@@ -96,11 +96,11 @@ func (tr *Trace) variable(v ssa.Value) string {
 }
 
 // constantText is what is said of a value that does not vary. One of torch's own is met in each call.
-func (tr *Trace) constantText(v ssa.Value, name func() string) string {
-	text, known := tr.constants[v]
+func (fs *frames) constantText(v ssa.Value, name func() string) string {
+	text, known := fs.constants[v]
 	if !known {
 		text = "ConstantVariable(" + name() + ")"
-		tr.constants[v] = text
+		fs.constants[v] = text
 	}
 	return text
 }
