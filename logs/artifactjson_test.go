@@ -2,6 +2,7 @@ package logs
 
 import (
 	"encoding/json"
+	"reflect"
 	"testing"
 )
 
@@ -11,16 +12,60 @@ func FuzzPassStep(f *testing.F) {
 		f.Add(s, s+"\n", int64(12))
 	}
 	f.Fuzz(func(t *testing.T, before, after string, us int64) {
-		p := PassStep{Stage: "aot", Pass: before, Index: int(us % 99), Before: before, After: after, Micros: us}
-		want, err := json.Marshal(struct {
-			V    int      `json:"v"`
-			Data PassStep `json:"data"`
-		}{1, p})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := Artifact(NoCompile, p).Payload; string(got) != string(want) {
-			t.Errorf("%q, want %q", got, want)
+		likeJSON(t, PassStep{Stage: "aot", Pass: before, Index: int(us % 99), Before: before, After: after, Micros: us})
+	})
+}
+
+// likeJSON holds what an artifact is written as against encoding/json.
+func likeJSON(t *testing.T, a Versioned) {
+	t.Helper()
+	_, v := a.ArtifactName()
+	want, err := json.Marshal(struct {
+		V    int       `json:"v"`
+		Data Versioned `json:"data"`
+	}{v, a})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := Artifact(NoCompile, a).Payload; string(got) != string(want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// FuzzLongArtifacts holds the others that are not written by encoding/json against it. Every field is set in turn, so that one which
+// is new and not written fails.
+func FuzzLongArtifacts(f *testing.F) {
+	f.Add("")
+	f.Add("a\tb\r\n\"<c>\" \u2028 \xff")
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, a := range []any{new(TraceSteps), new(Guards), new(GraphCode)} {
+			v := reflect.ValueOf(a).Elem()
+			likeJSON(t, v.Interface().(Versioned))
+			filled(v, s, 1, func() { likeJSON(t, v.Interface().(Versioned)) })
 		}
 	})
+}
+
+// filled sets the fields of a value one after the other and calls f after each.
+func filled(v reflect.Value, s string, n int64, f func()) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(s + "x")
+	case reflect.Int:
+		v.SetInt(n)
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+		f()
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		filled(v.Index(1), s, n+1, f)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			filled(v.Field(i), s, n+int64(i), f)
+		}
+	default:
+		panic(v.Kind().String())
+	}
+	f()
 }

@@ -63,14 +63,22 @@ type Sink interface {
 // Artifact builds the record of one of the tcdbg_* artifacts below, as JSON
 // with "v" set to its version.
 func Artifact(id CompileID, a Versioned) Out {
-	name, v := a.ArtifactName()
-	return Out{
-		Kind: "artifact", ID: id, Payload: artifactJSON(name, v, a),
-		Meta: map[string]string{"name": name, "encoding": "json"}, Place: place(2),
-	}
+	o := bareArtifact(id, a, place(2))
+	o.Payload = artifactJSON(a)
+	return o
 }
 
-func artifactJSON(name string, v int, a Versioned) []byte {
+// Payload is what the record of an artifact holds.
+func Payload(a Versioned) []byte { return artifactJSON(a) }
+
+// bareArtifact is the record of an artifact without its payload.
+func bareArtifact(id CompileID, a Versioned, place string) Out {
+	name, _ := a.ArtifactName()
+	return Out{Kind: "artifact", ID: id, Meta: map[string]string{"name": name, "encoding": "json"}, Place: place}
+}
+
+func artifactJSON(a Versioned) []byte {
+	name, v := a.ArtifactName()
 	if own, ok := a.(interface{ appendJSON(b []byte) []byte }); ok {
 		return append(own.appendJSON(fmt.Appendf(nil, `{"v":%d,"data":`, v)), '}')
 	}
@@ -102,6 +110,8 @@ func appendJSONString(b []byte, s string) []byte {
 		switch c {
 		case '\n':
 			b = append(b, `\n`...)
+		case '\t':
+			b = append(b, `\t`...)
 		case '"', '\\':
 			b = append(b, '\\', c)
 		case '<', '>', '&':

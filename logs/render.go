@@ -50,15 +50,28 @@ func (r *Renderer) Emit(o Out) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if p := printerOf(&o); p.print != nil && p.wanted(r.set) {
+		p.print(r, o)
+	}
+}
+
+// wants reports whether Emit does anything with a record.
+func (r *Renderer) wants(o *Out) bool {
+	if r == nil {
+		return false
+	}
+	p := printerOf(o)
+	return p.print != nil && p.wanted(r.set)
+}
+
+func printerOf(o *Out) printer {
 	name := o.Kind
 	if o.Kind == "artifact" {
 		if m, ok := o.Meta.(map[string]string); ok {
 			name = m["name"]
 		}
 	}
-	if p := printers[canonical(name)]; p.print != nil && p.wanted(r.set) {
-		p.print(r, o)
-	}
+	return printers[canonical(name)]
 }
 
 // printer is how records of one kind are printed.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -33,6 +34,8 @@ type Writer struct {
 	buf   []byte
 	files map[string]int
 	err   error
+	// waiting is what is written beside. While its goroutine writes, buf and err are that one's.
+	waiting queue
 }
 
 // NewWriter writes to w.
@@ -43,7 +46,9 @@ func NewWriter(w io.Writer, o WriterOptions) *Writer {
 	if o.PID == 0 {
 		o.PID = os.Getpid()
 	}
-	return &Writer{w: w, o: o, files: map[string]int{}}
+	out := &Writer{w: w, o: o, files: map[string]int{}}
+	out.waiting.moved.L = &out.mu
+	return out
 }
 
 // Create opens a new trace file; it fails if the file exists.
@@ -64,6 +69,7 @@ func (w *Writer) Close() error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.written()
 	if w.c != nil {
 		if err := w.c.Close(); w.err == nil {
 			w.err = err
@@ -80,30 +86,36 @@ func (w *Writer) Err() error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.written()
 	return w.err
 }
 
 // Emit writes one record. A Meta that cannot be JSON is a bug of the caller
 // and panics with the record's kind.
 func (w *Writer) Emit(o Out) {
-	if w == nil {
-		return
+	if w != nil {
+		w.emit(o, len(o.Payload), nil)
 	}
-	meta := []byte("{}")
-	if named, ok := o.Meta.(map[string]string); ok && named["encoding"] == "json" && len(named) == 2 && plain(named["name"]) {
-		meta = []byte(`{"encoding":"json","name":"` + named["name"] + `"}`) // of an artifact, of which there are very many
-	} else if o.Meta != nil {
-		var err error
-		if meta, err = marshal(o.Meta); err != nil {
-			panic("logs: record " + o.Kind + ": " + err.Error())
-		}
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.write(o, meta)
 }
 
-func (w *Writer) write(o Out, meta []byte) {
+func (w *Writer) emit(o Out, size int, body func() []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.put(waiting{out: o, size: size, body: body})
+}
+
+// metaOf is the metadata of a record as JSON.
+func metaOf(o *Out) ([]byte, error) {
+	if named, ok := o.Meta.(map[string]string); ok && named["encoding"] == "json" && len(named) == 2 && plain(named["name"]) {
+		return []byte(`{"encoding":"json","name":"` + named["name"] + `"}`), nil // of an artifact, of which there are very many
+	}
+	if o.Meta == nil {
+		return []byte("{}"), nil
+	}
+	return marshal(o.Meta)
+}
+
+func (w *Writer) write(o Out, meta []byte, at time.Time) {
 	if w.err != nil {
 		return
 	}
@@ -111,7 +123,7 @@ func (w *Writer) write(o Out, meta []byte) {
 	if need := headRoom + len(meta) + len(o.Payload) + bytes.Count(o.Payload, newline); cap(b) < need {
 		b = make([]byte, 0, max(need, min(2*cap(b), keptRoom))) // the next may be somewhat longer
 	}
-	b = w.prefix(b, o.Place)
+	b = w.prefix(b, o.Place, at)
 	b = append(b, '{')
 	b = strconv.AppendQuote(b, o.Kind)
 	b = append(b, ": "...)
@@ -167,12 +179,11 @@ func plain(name string) bool {
 	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
 }
 
-func (w *Writer) prefix(b []byte, place string) []byte {
-	now := w.o.Now()
+func (w *Writer) prefix(b []byte, place string, at time.Time) []byte {
 	if place == "" {
 		place = "tcdbg:0"
 	}
-	b = now.AppendFormat(append(b, 'V'), "0102 15:04:05.000")
+	b = at.AppendFormat(append(b, 'V'), "0102 15:04:05.000")
 	b = strconv.AppendInt(append(b, "000 "...), int64(w.o.PID), 10)
 	return append(append(append(b, ' '), place...), "] "...)
 }
@@ -198,11 +209,7 @@ func (w *Writer) Stack(s []Frame) any {
 		if !ok {
 			id = len(w.files)
 			w.files[f.File] = id
-			meta, err := marshal([]any{f.File, id})
-			if err != nil {
-				panic("logs: file name: " + err.Error())
-			}
-			w.write(Out{Kind: "str", ID: NoCompile, Place: Here()}, meta)
+			w.put(waiting{out: Out{Kind: "str", ID: NoCompile, Place: Here(), Meta: []any{f.File, id}}})
 		}
 		out = append(out, stackEntry{f.Line, f.Name, id, f.Loc})
 	}
@@ -248,4 +255,205 @@ func (t tee) Stack(s []Frame) any {
 		return nil
 	}
 	return t[0].Stack(s)
+}
+
+// The rest writes records beside the work that they tell of. A compile writes hundreds, of megabytes in all: their JSON,
+// sums and bytes take a goroutine as long as a good part of the compile takes, and nothing in it waits for them. Their order
+// and times are those in which they were emitted.
+
+// What may wait at most, beside what is being written: whoever emits more waits until that is.
+const (
+	waitingRecords = 1024
+	waitingBytes   = 64 << 20
+)
+
+// queue is the records that wait to be written. The Writer's lock guards it.
+type queue struct {
+	users   int // of Beside, which have not ended
+	list    []waiting
+	bytes   int
+	writing bool      // a goroutine takes from the list
+	moved   sync.Cond // it has taken some, or has ended
+	failed  any       // what a record that could not be made panicked with
+}
+
+// waiting is a record that was emitted.
+type waiting struct {
+	out  Out
+	body func() []byte // makes the payload; nil: it is there
+	size int
+	at   time.Time
+}
+
+// Beside has the records of a sink written by another goroutine until end is called, which returns once all of them are
+// written: what may end the process without a word, as compiled code may, is called after it. Records that are
+// not made of text by a Writer are made where they are emitted.
+func Beside(s Sink) (end func()) {
+	switch s := s.(type) {
+	case *Writer:
+		if s != nil {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.waiting.users++
+			return s.endBeside
+		}
+	case tee:
+		ends := make([]func(), len(s))
+		for i, one := range s {
+			ends[i] = Beside(one)
+		}
+		return func() {
+			for _, end := range ends {
+				end()
+			}
+		}
+	}
+	return func() {}
+}
+
+func (w *Writer) endBeside() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.waiting.users--
+	w.written()
+	if failed := w.waiting.failed; failed != nil {
+		w.waiting.failed = nil
+		panic(failed)
+	}
+}
+
+// written waits until no record waits.
+func (w *Writer) written() {
+	for w.waiting.writing {
+		w.waiting.moved.Wait()
+	}
+}
+
+// EmitArtifact emits an artifact that nobody changes any more; what a Writer makes of it is made when it is written.
+func EmitArtifact(s Sink, id CompileID, a Versioned) {
+	size := 0
+	if p, ok := a.(PassStep); ok {
+		size = len(p.Before) + len(p.After)
+	}
+	emitMade(s, bareArtifact(id, a, place(2)), size, func() []byte { return artifactJSON(a) })
+}
+
+// Ahead makes the payload of a record that is to be written later by another goroutine, where s writes any; it returns what
+// EmitMade takes.
+func Ahead(s Sink, body func() []byte) func() []byte {
+	if !writes(s) {
+		return body
+	}
+	made := make(chan []byte, 1)
+	go func() { made <- body() }()
+	return sync.OnceValue(func() []byte { return <-made })
+}
+
+// writes reports whether records become bytes.
+func writes(s Sink) bool {
+	switch s := s.(type) {
+	case *Writer:
+		return s != nil
+	case tee:
+		return slices.ContainsFunc(s, writes)
+	}
+	return false
+}
+
+// EmitArtifactMade is EmitArtifact of one whose Payload a function makes.
+func EmitArtifactMade[A Versioned](s Sink, id CompileID, body func() []byte) {
+	var a A
+	emitMade(s, bareArtifact(id, a, place(2)), 0, body)
+}
+
+// EmitMade emits a record whose payload a function makes, of what nobody changes any more: once for each sink that wants it.
+func EmitMade(s Sink, o Out, body func() []byte) { emitMade(s, o, 0, body) }
+
+func emitMade(s Sink, o Out, size int, body func() []byte) {
+	switch s := s.(type) {
+	case *Writer:
+		if s != nil {
+			s.emit(o, size, body)
+		}
+	case *Renderer:
+		if s.wants(&o) {
+			o.Payload = body()
+			s.Emit(o)
+		}
+	case tee:
+		for _, one := range s {
+			emitMade(one, o, size, body)
+		}
+	default:
+		o.Payload = body()
+		s.Emit(o)
+	}
+}
+
+// put has a record written, now or beside. The lock is held.
+func (w *Writer) put(x waiting) {
+	q := &w.waiting
+	x.at = w.o.Now()
+	if q.users == 0 {
+		w.written() // of a compile that others are at the end of
+		w.writeOut(&x)
+		return
+	}
+	for q.writing && (len(q.list) >= waitingRecords || q.bytes >= waitingBytes) {
+		q.moved.Wait()
+	}
+	q.list = append(q.list, x)
+	q.bytes += x.size
+	if !q.writing {
+		q.writing = true
+		go w.drain()
+	}
+}
+
+// drain writes what waits until nothing does.
+func (w *Writer) drain() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	q := &w.waiting
+	for len(q.list) > 0 {
+		list := q.list
+		q.list, q.bytes = nil, 0
+		q.moved.Broadcast()
+		w.mu.Unlock()
+		failed := w.writeAll(list)
+		w.mu.Lock()
+		if q.failed == nil {
+			q.failed = failed
+		}
+	}
+	q.writing = false
+	q.moved.Broadcast()
+}
+
+// writeAll writes records without the lock, which nobody else does while q.writing is set. What cannot be made is left out.
+func (w *Writer) writeAll(list []waiting) (failed any) {
+	for i := range list {
+		func() {
+			defer func() {
+				if v := recover(); v != nil && failed == nil {
+					failed = v
+				}
+			}()
+			w.writeOut(&list[i])
+		}()
+		list[i] = waiting{}
+	}
+	return failed
+}
+
+// writeOut makes what is not made of a record, and writes it.
+func (w *Writer) writeOut(x *waiting) {
+	if x.body != nil {
+		x.out.Payload = x.body()
+	}
+	meta, err := metaOf(&x.out)
+	if err != nil {
+		panic(fmt.Sprintf("logs: record %s: %v", x.out.Kind, err))
+	}
+	w.write(x.out, meta, x.at)
 }

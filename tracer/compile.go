@@ -37,6 +37,7 @@ func (c *Compiled) compile(
 		c.t.cfg.Stops.At(stop.Event{Kind: logs.StopFrame, Thread: th, Compiled: fc.name, Compile: spell(id)})
 	}
 	defer compiling()()
+	defer logs.Beside(c.t.sink)()
 	tr, rec, entry := c.trace(th, fc, frames, &id)
 	entry.ID = id
 	rec.traced(c, tr, entry)
@@ -89,7 +90,7 @@ func (c *Compiled) trace(
 		entry, again := tr.Evaluate()
 		c.t.traceEnded(tr, entry)
 		if steps, recorded := tr.Steps(); recorded {
-			c.t.sink.Emit(logs.Artifact(*id, steps))
+			logs.EmitArtifact(c.t.sink, *id, steps)
 		}
 		if entry != nil {
 			return tr, rec, entry
@@ -116,7 +117,8 @@ func (c *Compiled) build(tr *eval.Trace, entry *replay.Entry, rec *recorder) err
 	}
 	entry.Graph.Name = fmt.Sprintf("__compiled_fn_%d", c.t.nextGraph())
 	m := graph.NewModule(entry.Graph)
-	rec.captured(m)
+	rec.guarded(tr.Guards.List)
+	rec.captured(m, !apart && len(tr.Shapes.Symbols) == 0)
 	r := &Request{
 		ID: entry.ID, Module: m, Example: entry.Values(tr.Entry, nil), Mode: c.opts.mode, Options: c.opts.inductor, Log: c.t.sink,
 		MemoryBudget: &c.opts.budget,

@@ -188,7 +188,7 @@ func (x *exportedProgram) compile(id logs.CompileID, inputs []torch.Value, sizes
 		}
 	}
 	rec.graph = time.Now()
-	rec.captured(r.Module)
+	rec.captured(r.Module, false)
 	named := options{named: "inductor"}
 	if t.cfg.DefaultBackend != "" {
 		named.named = t.cfg.DefaultBackend

@@ -36,6 +36,8 @@ type recorder struct {
 	stack []logs.Pos
 	at    logs.Pos // where the frame begins
 	nodes int
+	// guards is nil until they are known.
+	guards *guardTexts
 }
 
 func (t *Tracer) begin(c *Compiled, tr *eval.Trace, fc *frameCache, id logs.CompileID) *recorder {
@@ -277,10 +279,28 @@ func (r *recorder) violated(tr *eval.Trace, entry *replay.Entry, text string) *t
 	return &torch.Error{Op: "torch.Compile", Kind: kind, Msg: text}
 }
 
-// captured writes the graph.
-func (r *recorder) captured(m *graph.Module) {
+// captured writes the graph. That of settled is not changed any more, nor is what its sizes are.
+func (r *recorder) captured(m *graph.Module, settled bool) {
+	r.nodes = m.G.Len()
+	code := logs.Out{Kind: "dynamo_output_graph", ID: r.id, Place: logs.Here(), Meta: map[string]any{"sizes": shapesOf(m.G)}}
+	text := func() []byte { return []byte(m.Code()) }
+	table := func() []byte {
+		return logs.Payload(logs.GraphCode{Name: m.Name(), Go: m.GoCode(), Table: m.G.Table(), Ops: m.Ops()})
+	}
+	if !settled {
+		now := [][]byte{text(), table()}
+		text, table = func() []byte { return now[0] }, func() []byte { return now[1] }
+	}
+	logs.EmitMade(r.t.sink, code, text)
+	logs.EmitArtifactMade[logs.GraphCode](r.t.sink, r.id, table)
+	r.t.event("E", "dynamo", r.id, time.Now())
+	r.t.event("B", "backend_compile", r.id, time.Now())
+}
+
+// shapesOf are the shapes of the tensors of a graph, for JSON.
+func shapesOf(g *graph.Graph) map[string]any {
 	sizes := map[string]any{}
-	for _, n := range m.G.Nodes() {
+	for _, n := range g.Nodes() {
 		meta, ok := n.Meta.(*ops.TensorMeta)
 		if !ok {
 			continue
@@ -295,14 +315,7 @@ func (r *recorder) captured(m *graph.Module) {
 		}
 		sizes[n.Name] = dims
 	}
-	r.nodes = m.G.Len()
-	r.t.sink.Emit(logs.Out{
-		Kind: "dynamo_output_graph", ID: r.id, Payload: []byte(m.Code()), Place: logs.Here(),
-		Meta: map[string]any{"sizes": sizes},
-	})
-	r.t.sink.Emit(logs.Artifact(r.id, logs.GraphCode{Name: m.Name(), Go: m.GoCode(), Table: m.G.Table(), Ops: m.Ops()}))
-	r.t.event("E", "dynamo", r.id, time.Now())
-	r.t.event("B", "backend_compile", r.id, time.Now())
+	return sizes
 }
 
 // done writes guards and metrics of a finished compile.
@@ -312,12 +325,13 @@ func (r *recorder) done(c *Compiled, tr *eval.Trace, entry *replay.Entry) {
 		name = "dynamo"
 	}
 	r.t.event("E", name, r.id, time.Now())
-	r.t.sink.Emit(logs.Out{Kind: "dynamo_cpp_guards_str", ID: r.id, Payload: guard.Tree(entry.Guards), Place: logs.Here()})
-	list := make([]logs.Guard, len(entry.Guards))
-	for i, g := range entry.Guards {
-		list[i] = guard.Record(g)
+	r.guarded(entry.Guards)
+	logs.EmitMade(r.t.sink, logs.Out{Kind: "dynamo_cpp_guards_str", ID: r.id, Place: logs.Here()}, r.guards.tree)
+	logs.EmitArtifactMade[logs.Guards](r.t.sink, r.id, r.guards.records)
+	var list []logs.Guard
+	if c.account != nil {
+		list = guardRecords(entry.Guards).Guards
 	}
-	r.t.sink.Emit(logs.Artifact(r.id, logs.Guards{Guards: list}))
 	var opNames []string
 	if entry.Graph != nil {
 		opNames = entry.Graph.OpNames()
@@ -325,6 +339,32 @@ func (r *recorder) done(c *Compiled, tr *eval.Trace, entry *replay.Entry) {
 	c.account.note(opNames, nil, list, time.Since(r.begun))
 	r.bytecode(tr, entry)
 	r.metrics(tr, entry, "", "")
+}
+
+// guardTexts is what a trace says of the guards of a compile.
+type guardTexts struct {
+	of            int // guards
+	tree, records func() []byte
+}
+
+// guarded has the texts of guards made beside what follows: a network has thousands of guards, which are known before its graph is
+// compiled and written afterwards. Where the compile has added some the texts are made again.
+func (r *recorder) guarded(list []*guard.Guard) {
+	if r.guards == nil || r.guards.of != len(list) {
+		r.guards = &guardTexts{
+			of:      len(list),
+			tree:    logs.Ahead(r.t.sink, func() []byte { return guard.Tree(list) }),
+			records: logs.Ahead(r.t.sink, func() []byte { return logs.Payload(guardRecords(list)) }),
+		}
+	}
+}
+
+func guardRecords(list []*guard.Guard) logs.Guards {
+	out := make([]logs.Guard, len(list))
+	for i, g := range list {
+		out[i] = guard.Record(g)
+	}
+	return logs.Guards{Guards: out}
 }
 
 // bytecode writes the code of the frames, and what each hit of the entry does in its place.

@@ -141,9 +141,9 @@ func one[S any](r *Runner, p *Pass[S], s S, check bool) (err error) {
 		dumpStep(r.Stage, p.Name, before, after, took)
 	}
 	if record && n > 0 {
-		r.Log.Emit(logs.Artifact(r.ID, logs.PassStep{
+		logs.EmitArtifact(r.Log, r.ID, logs.PassStep{
 			Stage: r.Stage, Pass: p.Name, Index: r.index, Before: before, After: after, Micros: took.Microseconds(),
-		}))
+		})
 	}
 	if p.Record {
 		r.index++

@@ -32,7 +32,7 @@ func (tr *Trace) call(in *ssa.Call) {
 		return
 	}
 	if fn, free := f.Callee(&in.Call); fn != nil {
-		if b, ok := tr.env.Bindings[fn.String()]; ok { // of nn/functional, which has a body
+		if b, ok := tr.env.Bindings[tr.fullName(fn)]; ok { // of nn/functional, which has a body
 			tr.operator(in, in.Call.Args, b)
 			return
 		}
@@ -86,7 +86,7 @@ func (tr *Trace) inline(in *ssa.Call, fn *ssa.Function, free []unsafe.Pointer) {
 			return
 		}
 	}
-	name := fn.String()
+	name := tr.fullName(fn)
 	if len(tr.shadows) > MaxInlined {
 		breakAt(breaks.TraceTooLong, "%s is called %d calls deep", value.FuncName(fn), len(tr.shadows))
 	}

@@ -100,7 +100,7 @@ func (tr *Trace) Steps() (logs.TraceSteps, bool) {
 
 func newFrames(env *Env, in *host.Interp, region []*host.Frame) *frames {
 	fs := &frames{
-		env: env, In: in, th: in.NewThread(), src: value.NewSources(in, len(region)-1), base: region, constants: map[*ssa.Const]string{},
+		env: env, In: in, th: in.NewThread(), src: value.NewSources(in, len(region)-1), base: region, constants: map[ssa.Value]string{},
 	}
 	for f := region[0].Caller; f != nil; f = f.Caller {
 		fs.callers = append([]*host.Frame{f}, fs.callers...)

@@ -51,6 +51,19 @@ func (fs *frames) placeAt(f *host.Frame, off int) logs.Pos {
 	return p
 }
 
+// fullName is the name of fn with its package, which a trace asks at each call.
+func (fs *frames) fullName(fn *ssa.Function) string {
+	name, known := fs.names[fn]
+	if !known {
+		name = fn.String()
+		if fs.names == nil {
+			fs.names = map[*ssa.Function]string{}
+		}
+		fs.names[fn] = name
+	}
+	return name
+}
+
 // LastOfProgram is the innermost place that is not torch's own, else the
 // innermost.
 func LastOfProgram(ps []logs.Pos) logs.Pos {

@@ -64,12 +64,7 @@ func opcode(in ssa.Instruction) string {
 func (tr *Trace) variable(v ssa.Value) string {
 	switch v := v.(type) {
 	case *ssa.Const:
-		text, known := tr.constants[v] // one of torch's own is met in each call
-		if !known {
-			text = "ConstantVariable(" + strings.TrimSuffix(v.Name(), ":"+v.Type().String()) + ")"
-			tr.constants[v] = text
-		}
-		return text
+		return tr.constantText(v, func() string { return strings.TrimSuffix(v.Name(), ":"+v.Type().String()) })
 	case *ssa.Global:
 		return "LazyVariableTracker(G['" + v.Name() + "'])"
 	case *ssa.Function:
@@ -77,16 +72,15 @@ func (tr *Trace) variable(v ssa.Value) string {
 	case *ssa.Builtin:
 		return "BuiltinVariable(" + v.Name() + ")"
 	}
-	name := value.LocalName(v)
 	if t, ok := tr.TensorOf(v); ok {
 		return "TensorVariable(" + tr.Nodes[t].Name + ")"
 	}
 	n, met := tr.top().tracked[v] // not tracked, which would make a source of it
 	switch {
 	case !met && tr.top().initial >= 0:
-		return "LazyVariableTracker(L['" + name + "'])"
+		return "LazyVariableTracker(L['" + value.LocalName(v) + "'])"
 	case n == nil:
-		return "ConstantVariable(" + name + ")"
+		return tr.constantText(v, func() string { return value.LocalName(v) })
 	case n.Number != nil:
 		return "SymNodeVariable(" + n.Number.String() + ")"
 	case n.Size != nil:
@@ -98,5 +92,15 @@ func (tr *Trace) variable(v ssa.Value) string {
 	case n.Loc != nil:
 		return "PointerVariable(" + n.Loc.Name + ")"
 	}
-	return "UserDefinedObjectVariable(" + name + ")"
+	return "UserDefinedObjectVariable(" + value.LocalName(v) + ")"
+}
+
+// constantText is what is said of a value that does not vary. One of torch's own is met in each call.
+func (fs *frames) constantText(v ssa.Value, name func() string) string {
+	text, known := fs.constants[v]
+	if !known {
+		text = "ConstantVariable(" + name() + ")"
+		fs.constants[v] = text
+	}
+	return text
 }

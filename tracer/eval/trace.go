@@ -74,8 +74,13 @@ type frames struct {
 	shadows []*shadow                    // of the scratch thread, lowest first
 	logged  logs.Pos                     // the place of the last step in the single-step log
 	places  map[ssa.Instruction]logs.Pos // of the instructions asked for so far
+	names   map[*ssa.Function]string     // full ones, of the functions called so far
+	// user is what userPos said of where innermost stands, at userPC.
+	user      logs.Pos
+	innermost *shadow
+	userPC    int
 	// constants are what the record of steps calls them.
-	constants map[*ssa.Const]string
+	constants map[ssa.Value]string
 }
 
 // capture is the graph that the trace makes, its inputs and the symbols of their sizes.
@@ -289,7 +294,21 @@ func frameOf(p logs.Pos) graph.Frame {
 
 // userPos is the innermost line of the program at this instruction: where a
 // function of torch was compiled, the line that calls it.
+//
+// It is asked for each guard of an instruction; what the frames below stand at does not change while there is one above.
 func (fs *frames) userPos() logs.Pos {
+	n := len(fs.shadows)
+	if n == 0 {
+		return fs.findUserPos()
+	}
+	if top := fs.shadows[n-1]; fs.innermost != top || fs.userPC != top.frame.PC {
+		fs.user = fs.findUserPos()
+		fs.innermost, fs.userPC = top, top.frame.PC
+	}
+	return fs.user
+}
+
+func (fs *frames) findUserPos() logs.Pos {
 	for i := len(fs.shadows) - 1; i >= 0; i-- {
 		if p := fs.shadowPos(i); p.File != "" && !value.OwnSource(p.File) {
 			return p

@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"strconv"
 	"unsafe"
 
 	"tcdbg/logs"
@@ -37,21 +36,47 @@ type Failure struct {
 // later it gets from the interpreter: nothing of the trace is kept.
 type Set struct {
 	List  []*Guard
-	seen  map[string]bool
+	seen  map[guardKey]bool
+	asked map[asked]bool
 	in    *host.Interp
 	entry *Addresses      // of the traced call
 	pos   func() logs.Pos // the line that is being traced
 	grad  bool            // the gradient mode is guarded
 }
 
+// guardKey is what equal guards have in common.
+type guardKey struct {
+	kind Kind
+	slot int // of the source; -1: it has none
+	text string
+}
+
+// asked is a question to the value of a source that a trace asks each time it reads the value: what it was answered the first time
+// is guarded already, and a further guard would be made to be thrown away.
+type asked struct {
+	of    *value.Source
+	kind  Kind
+	given int // the answer
+}
+
+// again reports whether a guard was asked for before, and notes it.
+func (gs *Set) again(s *value.Source, kind Kind, given int) bool {
+	key := asked{s, kind, given}
+	if gs.asked[key] {
+		return true
+	}
+	gs.asked[key] = true
+	return false
+}
+
 func NewSet(in *host.Interp, entry *Addresses, pos func() logs.Pos) *Set {
-	return &Set{in: in, entry: entry, pos: pos, seen: map[string]bool{}}
+	return &Set{in: in, entry: entry, pos: pos, seen: map[guardKey]bool{}, asked: map[asked]bool{}}
 }
 
 func (gs *Set) add(g *Guard) {
-	key := g.kind.String() + g.text
+	key := guardKey{kind: g.kind, slot: -1, text: g.text}
 	if g.Source != nil { // two places may print alike
-		key += "@" + strconv.Itoa(g.Source.Slot)
+		key.slot = g.Source.Slot
 	}
 	if gs.seen[key] {
 		return

@@ -103,6 +103,9 @@ func (gs *Set) Expr(e *value.Expr, v value.Scalar) {
 		return
 	}
 	if e.Op == 0 && e.Leaf != nil {
+		if gs.again(e.Leaf, EqualsMatch, 0) { // of the value on entry, which is one
+			return
+		}
 		gs.Equals(e.Leaf, gs.entry.At(e.Leaf))
 		return
 	}
@@ -162,6 +165,9 @@ func (gs *Set) Len(s *value.Source, n int) {
 	if _, ok := s.Type.Underlying().(*types.Map); ok {
 		kind = DictLength
 	}
+	if gs.again(s, kind, n) {
+		return
+	}
 	g := gs.Check(kind, s, fmt.Sprintf("len(%s) == %d", s.Name, n), strconv.Itoa(n),
 		at(s, func(p unsafe.Pointer) bool { return length(p) == n }),
 		found(s, func(p unsafe.Pointer) Failure { return plain(strconv.Itoa(length(p))) }))
@@ -184,14 +190,21 @@ func LengthOf(in *host.Interp, t types.Type) func(unsafe.Pointer) int {
 
 // Nil fixes whether the pointer, slice, map, func or interface at s is nil.
 func (gs *Set) Nil(s *value.Source, isNil bool) {
+	kind := NotNone
+	if isNil {
+		kind = IDMatch
+	}
+	if gs.again(s, kind, 0) {
+		return
+	}
 	rt := gs.in.Rep(s.Type)
 	nilAt := func(p unsafe.Pointer) bool { return reflect.NewAt(rt, p).Elem().IsNil() }
 	if _, isPtr := s.Type.Underlying().(*types.Pointer); isPtr {
 		nilAt = func(p unsafe.Pointer) bool { return *(*unsafe.Pointer)(p) == nil }
 	}
-	kind, text, want := NotNone, s.Name+" is not nil", "not nil"
+	text, want := s.Name+" is not nil", "not nil"
 	if isNil {
-		kind, text, want = IDMatch, s.Name+" is nil", "nil"
+		text, want = s.Name+" is nil", "nil"
 	}
 	g := gs.Check(kind, s, text, want,
 		at(s, func(p unsafe.Pointer) bool { return nilAt(p) == isNil }),

@@ -61,7 +61,7 @@ func FieldOf(t types.Type, index int) FieldID {
 
 // IsSet reports whether a field on the way to s is among set.
 func (s *Source) IsSet(set map[FieldID]bool) bool {
-	for ; s != nil; s = s.Parent {
+	for ; s != nil && len(set) > 0; s = s.Parent {
 		if s.Kind == Field && set[FieldOf(s.Parent.Type, s.Index)] {
 			return true
 		}
