@@ -20,7 +20,7 @@ var runtimeFiles embed.FS
 
 // runtimeParts are the files, each of which uses those before it.
 var runtimeParts = []string{
-	"pool", "gemm", "half", "small", "thin", "short", "planes", "pixels", "winograd", "depthwise", "conv", "direct", "made", "winoblocks",
+	"pool", "gemm", "half", "small", "thin", "short", "long", "planes", "pixels", "winograd", "depthwise", "conv", "direct", "made", "winoblocks",
 	"winolots", "depthgrad", "grad", "tiles", "convtiles", "product", "attention", "calls",
 }
 

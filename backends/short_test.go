@@ -8,6 +8,14 @@ import (
 	"tcdbg/ops"
 )
 
+// lying is an input of so many rows and columns, or one that is turned to have them.
+func lying(g *testGraph, seed, rows, cols int, turned bool) ops.Value {
+	if turned {
+		return g.Emit(ops.T, g.input(filled(ops.Float32, seed, cols, rows)))
+	}
+	return g.input(filled(ops.Float32, seed, rows, cols))
+}
+
 // TestShortSums: products of few terms and many rows, with operands that lie as they do in a gradient of a weight and
 // otherwise, rows and columns that do not fill a tile, and what an epilogue reads beside the product.
 func TestShortSums(t *testing.T) {
@@ -25,13 +33,7 @@ func TestShortSums(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%dx%dx%d", c.m, c.n, c.k), func(t *testing.T) {
 			g := newTestGraph("short")
-			operand := func(seed, rows, cols int, turned bool) ops.Value {
-				if turned {
-					return g.Emit(ops.T, g.input(filled(ops.Float32, seed, cols, rows)))
-				}
-				return g.input(filled(ops.Float32, seed, rows, cols))
-			}
-			y := g.Emit(ops.Mm, operand(1, c.m, c.k, c.left), operand(2, c.k, c.n, c.right))
+			y := g.Emit(ops.Mm, lying(g, 1, c.m, c.k, c.left), lying(g, 2, c.k, c.n, c.right))
 			want := 1
 			if c.added {
 				y, want = g.Emit(ops.Add, y, g.input(filled(ops.Float32, 3, c.m, c.n))), 2
@@ -42,6 +44,22 @@ func TestShortSums(t *testing.T) {
 				t.Errorf("the product does not ask for %d arrays with rows of %d numbers", want, c.n)
 			}
 			everywhere(t, m, g.in, 1e-4)
+		})
+	}
+}
+
+// TestLongSums: products of few rows and many terms, whose columns the threads share out, with operands that lie both ways and
+// rows, columns and terms that do not fill a tile or a slice.
+func TestLongSums(t *testing.T) {
+	for _, c := range []struct {
+		n           int
+		left, right bool // turned
+	}{{390, false, false}, {416, true, true}} {
+		t.Run(fmt.Sprint(c.n), func(t *testing.T) {
+			g := newTestGraph("long")
+			const rows, terms = 17, 8197
+			y := g.Emit(ops.Mm, lying(g, 1, rows, terms, c.left), lying(g, 2, terms, c.n, c.right))
+			everywhere(t, g.outputs(g.Emit(ops.Relu, y)), g.in, 1e-3)
 		})
 	}
 }
