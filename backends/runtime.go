@@ -20,8 +20,8 @@ var runtimeFiles embed.FS
 
 // runtimeParts are the files, each of which uses those before it.
 var runtimeParts = []string{
-	"pool", "gemm", "half", "small", "thin", "planes", "pixels", "winograd", "depthwise", "conv", "direct", "made", "winoblocks",
-	"winolots", "depthgrad", "grad", "tiles", "convtiles", "product", "attention", "calls",
+	"pool", "gemm", "half", "small", "thin", "short", "long", "planes", "pixels", "winograd", "depthwise", "conv", "direct", "made",
+	"winoblocks", "winolots", "depthgrad", "grad", "tiles", "convtiles", "product", "attention", "calls",
 }
 
 // runtimeText is the library as one translation unit.

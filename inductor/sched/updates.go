@@ -9,7 +9,8 @@ import (
 // This file finds the nodes that do nothing but bring arguments up to date: the step of
 // an optimizer. It walks memory that nothing else of the graph touches (a parameter and
 // its moments), as much as comes in, which is fast in one go and slow in a template's
-// tiles.
+// tiles: the gradient is an output as long as the program may read it, and a tile that writes
+// it walks four arrays whose rows fall into the same sets of a cache (docs/tried.md).
 
 // updatesOf are the nodes of which all that comes is the new content of an input that
 // one of them reads; replaces maps positions of outputs to those of the inputs.

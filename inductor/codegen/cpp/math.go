@@ -245,7 +245,9 @@ const trigText = `f$ trig_f$(f$ x, int quarter) {
 
 // anyText tells whether any lane is set.
 const anyText = `int any_i$(i$ x) {
-#if !defined(__clang__) && $ == 8 && defined(__AVX__)
+#if !defined(__clang__) && $ == 16 && defined(__AVX512F__)
+  return __builtin_ia32_ptestmd512(x, x, (unsigned short)-1);
+#elif !defined(__clang__) && $ == 8 && defined(__AVX__)
   typedef long long q __attribute__((vector_size(32)));
   return !__builtin_ia32_ptestz256((q)x, (q)x);
 #elif !defined(__clang__) && $ == 4 && defined(__SSE4_1__)
@@ -270,7 +272,8 @@ var mathHelpers = sync.OnceValue(func() map[string]helper {
 			text: partText, one: `f1 part_f1(f1 x, float c, float high, float low) { return x / c; }`,
 			needs: []string{"fma_f"}, inline: true,
 		},
-		"sqrt_f": {text: sqrtText, one: `f1 sqrt_f1(f1 x) { return __builtin_sqrtf(x); }`},
+		"square_f": {text: squareText, one: squareOne, needs: []string{"any_i", "fma_f"}},
+		"sqrt_f":   {text: sqrtText, one: `f1 sqrt_f1(f1 x) { return __builtin_sqrtf(x); }`},
 		"sqrt_d": {
 			text: `d$ sqrt_d$(d$ x) { d$ r = {0}; for (int k = 0; k < $; k++) r[k] = __builtin_sqrt(x[k]); return r; }`,
 			one:  `d1 sqrt_d1(d1 x) { return __builtin_sqrt(x); }`,

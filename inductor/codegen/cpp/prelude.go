@@ -82,6 +82,7 @@ typedef struct {
   i64 conv;
   tc_conv image;
   i64 type, made, ahead;
+  i64 lines, line[4], line_row;
 } tc_gemm_args;
 typedef struct {
   const tc_gemm_args *product[2];

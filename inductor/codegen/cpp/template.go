@@ -337,6 +337,9 @@ func (e template) describe(n *ir.Node) {
 	if e.asks {
 		e.code.Gemm = strings.TrimSuffix(e.code.Gemm, "}") + ", .ahead = 1}"
 	}
+	if text := e.lines(n); text != "" {
+		e.code.Gemm = strings.TrimSuffix(e.code.Gemm, "}") + text + "}"
+	}
 }
 
 // location is where a product's operand begins: so many elements into a buffer.

@@ -172,6 +172,9 @@ func (e *emitter) expr(i, j, lanes int) string {
 	case ir.IndexOf:
 		return e.indexValue(v, lanes)
 	}
+	if text, ok := e.square(i, j, lanes); ok {
+		return text
+	}
 	args := make([]string, len(v.Args))
 	for k, a := range v.Args {
 		args[k] = e.arg(i, a, lanes)
