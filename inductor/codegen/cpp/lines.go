@@ -28,7 +28,7 @@ func (e template) lines(n *ir.Node) string {
 	}
 	var at []string
 	row, alike := int64(0), true
-	touch := func(b *ir.Buffer, x ir.Index) {
+	touch := func(b *ir.Buffer, x ir.Index, _ bool) {
 		width, known := x.Coef[0].IsConst()
 		if !sym.Is(x.Coef[1], 1) || width == 0 {
 			return // the same for all rows, or scattered
@@ -47,18 +47,20 @@ func (e template) lines(n *ir.Node) string {
 }
 
 // touched calls f for what the epilogue reads from memory and writes to it.
-func (e template) touched(f func(b *ir.Buffer, x ir.Index)) {
+func (e template) touched(f func(b *ir.Buffer, x ir.Index, write bool)) {
 	k := e.k
-	if e.keepsProduct() {
-		f(k.Steps[0].Node.MM.Out, k.Steps[0].Out)
-	}
 	for i := range k.Steps[1:] {
 		st := &k.Steps[i+1]
 		for j := range st.Body {
-			v := &st.Body[j]
-			if v.Op == ir.Load && !e.own(v.Buf) || v.Op == ir.Store && k.Place[v.Buf] == sched.Memory {
-				f(v.Buf, v.Index)
+			switch v := &st.Body[j]; {
+			case v.Op == ir.Load && !e.own(v.Buf):
+				f(v.Buf, v.Index, false)
+			case v.Op == ir.Store && k.Place[v.Buf] == sched.Memory:
+				f(v.Buf, v.Index, true)
 			}
 		}
+	}
+	if e.keepsProduct() {
+		f(k.Steps[0].Node.MM.Out, k.Steps[0].Out, true)
 	}
 }

@@ -79,7 +79,7 @@ func (e template) ahead(rows sym.Int) {
 	if mm.Grad != nil || mm.Conv != nil && mm.Conv.Lanes > 1 || k.Vec == 0 {
 		return
 	}
-	lines, loads, bytes := e.lines(func(ir.Index) bool { return true })
+	lines, loads, bytes := e.asked(func(ir.Index) bool { return true })
 	if bytes < leastAhead || loads == 0 && bytes < leastStored {
 		return
 	}
@@ -105,7 +105,7 @@ func (e template) pixelsAhead(next string, still func(x ir.Index) bool) {
 	if e.k.Before != nil || formOf(e.env.Machine.Lanes, n, e.env.Packing) != plan.ConvDirect {
 		return
 	}
-	lines, loads, bytes := e.lines(func(x ir.Index) bool { return !still(x) })
+	lines, loads, bytes := e.asked(func(x ir.Index) bool { return !still(x) })
 	whole := sym.Is(sym.FloorDiv(e.k.Loops[e.k.Vec].Size, sym.Const(16)), 1)
 	if bytes < leastAhead || loads == 0 && !whole {
 		return
@@ -122,32 +122,22 @@ func (e template) pixelsAhead(next string, still func(x ir.Index) bool) {
 	e.close()
 }
 
-// lines ask for what an epilogue reads and writes side by side, of indices that want says; loads is how many of them read, bytes
-// how large these buffers are.
-func (e template) lines(want func(x ir.Index) bool) (lines []string, loads int, bytes int64) {
-	k := e.k
-	touch := func(b *ir.Buffer, x ir.Index, write int) {
-		if sym.Is(x.Coef[k.Vec], 1) && want(x) {
-			lines = append(lines, fmt.Sprintf("__builtin_prefetch(%s + %s, %d);", e.ptr(b), e.address(x), write))
-			bytes += b.Bytes()
+// asked is what asks for the lines that an epilogue reads and writes side by side, of indices that want says; loads is how many of
+// them it reads, bytes how large these buffers are.
+func (e template) asked(want func(x ir.Index) bool) (lines []string, loads int, bytes int64) {
+	e.touched(func(b *ir.Buffer, x ir.Index, write bool) {
+		if !sym.Is(x.Coef[e.k.Vec], 1) || !want(x) {
+			return
 		}
-	}
-	for i := range k.Steps[1:] {
-		st := &k.Steps[i+1]
-		for j := range st.Body {
-			switch v := &st.Body[j]; {
-			case v.Op == ir.Load && !e.own(v.Buf):
-				n := len(lines)
-				touch(v.Buf, v.Index, 0)
-				loads += len(lines) - n
-			case v.Op == ir.Store && k.Place[v.Buf] == sched.Memory:
-				touch(v.Buf, v.Index, 1)
-			}
+		access := 0
+		if write {
+			access = 1
+		} else {
+			loads++
 		}
-	}
-	if e.keepsProduct() {
-		touch(k.Steps[0].Node.MM.Out, k.Steps[0].Out, 1)
-	}
+		lines = append(lines, fmt.Sprintf("__builtin_prefetch(%s + %s, %d);", e.ptr(b), e.address(x), access))
+		bytes += b.Bytes()
+	})
 	return lines, loads, bytes
 }
 
