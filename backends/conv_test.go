@@ -334,6 +334,9 @@ var groupCases = []convCase{
 	{1, 64, 8, 8, 64, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 2},
 	{1, 16, 8, 9, 32, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 4},
 	{1, 16, 8, 9, 16, 5, 5, ints(1, 1), ints(2, 2), ints(1, 1), 4},
+	{1, 32, 9, 29, 32, 3, 3, ints(2, 2), ints(2, 1), ints(2, 1), 8},  // four channels, runs of eight pixels
+	{2, 32, 10, 27, 32, 3, 3, ints(1, 2), ints(1, 1), ints(1, 1), 4}, // eight, runs of seven
+	{2, 48, 6, 7, 48, 2, 3, ints(1, 1), ints(1, 3), ints(1, 1), 12},
 }
 
 // TestGroups: groups of few channels, the weight packed beforehand or not.

@@ -39,8 +39,8 @@ func unpackedForm(lanes int, n *ir.Node) plan.ConvForm {
 const leastPerFilter = 192
 
 // smallGroups reports whether the groups of a plain image fill vectors together: each makes as
-// many channels as it reads, by windows of three columns. The runtime spreads the channels
-// of one place in their groups over the lanes.
+// many channels as it reads, by windows of three columns. The runtime moves numbers or sums between the lanes
+// of a group.
 func smallGroups(lanes int, n *ir.Node) bool {
 	c, v := n.MM.Conv, n.ConvView()
 	per, known := v.Rows.IsConst()

@@ -302,18 +302,16 @@ func (e *emitter) columnPhases(lanes int) {
 				e.item(i, lanes, false, hoistPart)
 			}
 		}
-		e.eachReduce(p, func(i, j int, v *ir.Value) { e.declareAcc(i, j, v, "", lanes) })
-		e.scans(p, lanes)
-		inner := e.k.Loops[e.k.Outer:]
-		for i, v := range inner {
-			e.open("for (i64 r%d = 0; r%d < %s; r%d++)", i, i, e.size(v.Size), i)
-		}
-		e.items(p, lanes)
-		for range inner {
-			e.close()
-		}
+		names := e.partialNames(p, lanes)
 		e.eachReduce(p, func(i, j int, v *ir.Value) {
-			a := e.acc(i, j, "")
+			for _, name := range names {
+				e.declareAcc(i, j, v, name, lanes)
+			}
+		})
+		e.scans(p, lanes)
+		e.columnLoops(p, lanes, names)
+		e.eachReduce(p, func(i, j int, v *ir.Value) {
+			a := e.acc(i, j, names[0])
 			if isArg(v) {
 				a += "x"
 			}
@@ -321,4 +319,81 @@ func (e *emitter) columnPhases(lanes int) {
 		})
 		e.post(p, lanes)
 	}
+}
+
+// partial is how many accumulators a column has, each of every so many-th of its numbers: one alone would have each sum
+// wait for the one before it. They are worth it from mostly so many numbers on.
+const (
+	partial     = 4
+	worthParts  = 4 * partial
+	mostPartial = 12 // accumulators of a kernel, in registers
+)
+
+// partialNames are the suffixes of a column's accumulators in phase p: one where numbers have an order, or are few.
+func (e *emitter) partialNames(p, lanes int) []string {
+	reduces, alone := 0, lanes == 1 || e.k.Sequential
+	e.eachReduce(p, func(_, _ int, v *ir.Value) {
+		reduces++
+		alone = alone || isArg(v)
+	})
+	if alone || reduces == 0 || reduces*partial > mostPartial || ir.HintOf(e.k.Loops[len(e.k.Loops)-1].Size) < worthParts {
+		return []string{""}
+	}
+	names := make([]string, partial)
+	for c := range names {
+		names[c] = fmt.Sprintf("_%d", c)
+	}
+	return names
+}
+
+// columnLoops writes the inner loops of phase p, whose innermost one goes by as many steps as there are accumulators, and
+// adds those up.
+func (e *emitter) columnLoops(p, lanes int, names []string) {
+	inner := e.k.Loops[e.k.Outer:]
+	last := len(inner) - 1
+	for i, v := range inner[:last] {
+		e.open("for (i64 r%d = 0; r%d < %s; r%d++)", i, i, e.size(v.Size), i)
+	}
+	if v := fmt.Sprintf("r%d", last); len(names) == 1 {
+		e.open("for (i64 %s = 0; %s < %s; %s++)", v, v, e.size(inner[last].Size), v)
+		e.items(p, lanes)
+		e.close()
+	} else {
+		e.partialLoop(p, lanes, v, e.size(inner[last].Size), names)
+	}
+	for range inner[:last] {
+		e.close()
+	}
+	e.eachReduce(p, func(i, j int, v *ir.Value) {
+		d := sourceType(&e.k.Steps[i], v)
+		for step := len(names) / 2; step > 0; step /= 2 {
+			for c := range step {
+				a, b := e.acc(i, j, names[c]), e.acc(i, j, names[c+step])
+				e.p("%s = %s;", a, e.as(lanes).combined(v.Red, d, a, b))
+			}
+		}
+	})
+}
+
+// partialLoop is the innermost loop, v from 0 to n, by several steps at a time and, for what is left, by one.
+func (e *emitter) partialLoop(p, lanes int, v, n string, names []string) {
+	at := len(e.k.Loops) - 1
+	e.p("{")
+	e.ind++
+	e.p("i64 %s = 0;", v)
+	e.open("for (; %s + %d <= %s; %s += %d)", v, len(names), n, v, len(names))
+	for c, name := range names {
+		if c > 0 {
+			e.names[at] = fmt.Sprintf("%s + %d", v, c)
+		}
+		e.copies = name
+		e.items(p, lanes)
+	}
+	e.names[at], e.copies = v, names[0]
+	e.close()
+	e.open("for (; %s < %s; %s++)", v, n, v)
+	e.items(p, lanes)
+	e.close()
+	e.copies = ""
+	e.close()
 }
