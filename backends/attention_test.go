@@ -22,6 +22,7 @@ type attentionCase struct {
 	kept                              bool      // the weights are a result, too
 	apart                             bool      // the kernels run one after the other
 	half                              ops.DType // of all of it; float32 where it is 0
+	flash                             bool      // late, computed in float32 of numbers of half, to which weights are rounded
 }
 
 // build is the attention's graph. late has the sums of rows divide the result, as in models that write softmax out.
@@ -37,6 +38,10 @@ func (c attentionCase) build() (*testGraph, []ops.Value) {
 		return g.Emit(ops.Neg, g.input(typed(filled(ops.Float32, len(g.in)+1, c.batch, c.heads, rows, wide))))
 	}
 	q, k, v := in(c.queries, c.wide), in(c.keys, c.wide), in(c.keys, c.values)
+	wide := func(v ops.Value) ops.Value { return g.Emit(ops.To, v, ops.Float32) }
+	if c.flash {
+		q, k, v = wide(q), wide(k), wide(v)
+	}
 	scores := g.Emit(ops.Mul, g.Emit(ops.Matmul, q, g.Emit(ops.Transpose, k, sym.C(2), sym.C(3))), 0.25)
 	if c.masked {
 		mask := g.Emit(ops.Gt, g.input(filled(ops.Float32, 77, 1, 1, c.queries, c.keys)), g.input(filled(ops.Float32, 0, 1)))
@@ -45,6 +50,10 @@ func (c attentionCase) build() (*testGraph, []ops.Value) {
 	if c.late {
 		e := g.Emit(ops.Exp, g.Emit(ops.Sub, scores, g.Emit(ops.Amax, scores, ints(-1), true)))
 		sum := g.Emit(ops.Sum, e, ints(-1), true, nil)
+		if c.flash {
+			e = wide(g.Emit(ops.To, e, c.half))
+			return g, []ops.Value{g.Emit(ops.To, g.Emit(ops.Div, g.Emit(ops.Matmul, e, v), sum), c.half)}
+		}
 		return g, []ops.Value{g.Emit(ops.Abs, g.Emit(ops.Cumsum, g.Emit(ops.Div, g.Emit(ops.Matmul, e, v), sum), sym.C(-1)))}
 	}
 	weights := g.Emit(ops.Softmax, scores, sym.C(-1))
@@ -117,6 +126,7 @@ func TestHalfAttention(t *testing.T) {
 				{name: "one query", batch: 1, heads: 4, queries: 1, keys: 301, wide: 64, values: 64},
 				{name: "bands", batch: 1, heads: 2, queries: 150, keys: 1100, wide: 20, values: 33},
 				{name: "few rows", batch: 1, heads: 2, queries: 17, keys: 130, wide: 80, values: 80},
+				{name: "in float32", batch: 1, heads: 3, queries: 70, keys: 70, wide: 96, values: 96, late: true, flash: true},
 				{name: "an odd width", batch: 1, heads: 2, queries: 30, keys: 31, wide: 33, values: 15},
 			}) {
 				c.half = d
@@ -124,6 +134,9 @@ func TestHalfAttention(t *testing.T) {
 				m := g.outputs(out...)
 				if !together(t, m) {
 					t.Errorf("%s %s: the kernels run one after the other", d.Short(), c.name)
+				}
+				if kernels, _ := calls(programOf(t, m)); c.flash && kernels != 6 {
+					t.Errorf("%s %s: %d kernels, not one for each operand and three", d.Short(), c.name, kernels)
 				}
 				run, err := b.Compile(&tracer.Request{Module: m, Example: g.in})
 				if err != nil {
