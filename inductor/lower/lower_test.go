@@ -78,7 +78,8 @@ var lowered = map[string][]struct {
 	},
 	"products of half precision": {
 		{"what only products read is not made float32 first", func(m *maker) []ops.Arg {
-			x, y := m.Emit(ops.To, m.typed(ops.BFloat16, 3, 40, 8), ops.Float32), m.Emit(ops.To, m.typed(ops.BFloat16, 3, 50, 8), ops.Float32)
+			x := m.Emit(ops.To, m.typed(ops.BFloat16, 3, 40, 8), ops.Float32)
+			y := m.Emit(ops.To, m.typed(ops.BFloat16, 3, 50, 8), ops.Float32)
 			return []ops.Arg{m.Emit(ops.Bmm, x, m.Emit(ops.Transpose, y, c(1), c(2)))}
 		}},
 		{"what others read, too, is", func(m *maker) []ops.Arg {

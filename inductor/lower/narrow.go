@@ -54,7 +54,7 @@ func onlyMultiplied(n *graph.Node, d ops.DType) bool {
 
 // asStored are the operands of a product in the type that they have in memory, where it is one for both; an operand that has another
 // is made float32 for the other's sake.
-func (c *call) asStored(x, y *tensor) (a, b *tensor) {
+func asStored(c *call, x, y *tensor) (a, b *tensor) {
 	stored := func(t *tensor) ops.DType {
 		if t.line == nil {
 			return t.buf.DType
