@@ -281,23 +281,32 @@ func BenchmarkCallBar(b *testing.B) {
 	}
 }
 
-// BenchmarkAttention is the attention of 12 heads of 64 over so many tokens.
+// BenchmarkAttention is the attention of 12 heads of 64 over so many tokens, in float32 and in bfloat16, whose scores and weights
+// are rounded as under autocast.
 func BenchmarkAttention(b *testing.B) {
-	for _, tokens := range []int{128, 512, 1024, 2048} {
-		b.Run(fmt.Sprint(tokens), func(b *testing.B) {
-			g := newTestGraph("attention")
-			var qkv [3]ops.Value
-			for i := range qkv {
-				qkv[i] = g.input(filled(ops.Float32, i+1, 1, 12, tokens, 64))
+	for _, d := range []ops.DType{ops.Float32, ops.BFloat16} {
+		for _, tokens := range []int{128, 197, 512, 1024, 2048} {
+			name := fmt.Sprint(tokens)
+			if d != ops.Float32 {
+				name += "-" + d.Short()
 			}
-			needCompiler(b)
-			scores := g.Emit(ops.Mul, g.Emit(ops.Matmul, qkv[0], g.Emit(ops.Transpose, qkv[1], sym.C(2), sym.C(3))), 0.125)
-			m := g.outputs(g.Emit(ops.Matmul, g.Emit(ops.Softmax, scores, sym.C(-1)), qkv[2]))
-			_, run := programAndRun(b, m, g.in)
-			ref := reference(b, 2, 5000, g.in, filled(ops.Float32, 3, 1024))
-			compareTo(b, run, ref, 4*12*float64(tokens*tokens*64), 5000*1000*12*32, "FLOP")
-		})
+			b.Run(name, func(b *testing.B) { benchAttention(b, d, tokens) })
+		}
 	}
+}
+
+func benchAttention(b *testing.B, d ops.DType, tokens int) {
+	needCompiler(b)
+	g := newTestGraph("attention")
+	var qkv [3]ops.Value
+	for i := range qkv {
+		qkv[i] = g.input(filled(ops.Float32, i+1, 1, 12, tokens, 64).Mul(1.0 / 32).To(d))
+	}
+	scores := g.Emit(ops.Mul, g.Emit(ops.Matmul, qkv[0], g.Emit(ops.Transpose, qkv[1], sym.C(2), sym.C(3))), 0.125)
+	m := g.outputs(g.Emit(ops.Matmul, g.Emit(ops.Softmax, scores, sym.C(-1)), qkv[2]))
+	_, run := programAndRun(b, m, g.in)
+	ref := reference(b, 2, 5000, g.in, filled(ops.Float32, 3, 1024))
+	compareTo(b, run, ref, 4*12*float64(tokens*tokens*64), 5000*1000*12*32, "FLOP")
 }
 
 // BenchmarkBFloatMatmul multiplies by packed weights of bfloat16 as is fastest here; the reference is the same product by

@@ -33,6 +33,11 @@ func maybeCopy(c *call) error {
 		t.dtype = m.DType
 		return c.result(&t)
 	}
+	if src.line == nil && sym.AllSame(src.stride, m.Stride) && c.row.ID == ops.To && widensForProducts(c.n) {
+		t := *src
+		t.dtype = m.DType
+		return c.result(&t)
+	}
 	return clone(c)
 }
 

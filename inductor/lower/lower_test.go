@@ -76,6 +76,25 @@ var lowered = map[string][]struct {
 			return []ops.Arg{m.Emit(ops.Reshape, m.Emit(ops.Sin, x), []sym.Int{sym.Mul(n, c(3))}), n}
 		}},
 	},
+	"products of half precision": {
+		{"what only products read is not made float32 first", func(m *maker) []ops.Arg {
+			x := m.Emit(ops.To, m.typed(ops.BFloat16, 3, 40, 8), ops.Float32)
+			y := m.Emit(ops.To, m.typed(ops.BFloat16, 3, 50, 8), ops.Float32)
+			return []ops.Arg{m.Emit(ops.Bmm, x, m.Emit(ops.Transpose, y, c(1), c(2)))}
+		}},
+		{"what others read, too, is", func(m *maker) []ops.Arg {
+			x, y := m.Emit(ops.To, m.typed(ops.Float16, 40, 8), ops.Float32), m.Emit(ops.To, m.typed(ops.Float16, 8, 50), ops.Float32)
+			return []ops.Arg{m.Emit(ops.Mm, x, y), m.Emit(ops.Sin, y)}
+		}},
+		{"and so is what is returned", func(m *maker) []ops.Arg {
+			x := m.Emit(ops.To, m.typed(ops.Float16, 40, 40), ops.Float32)
+			return []ops.Arg{m.Emit(ops.Mm, x, x), x}
+		}},
+		{"operands of two types are", func(m *maker) []ops.Arg {
+			x, y := m.Emit(ops.To, m.typed(ops.Float16, 40, 8), ops.Float32), m.Emit(ops.To, m.typed(ops.BFloat16, 8, 50), ops.Float32)
+			return []ops.Arg{m.Emit(ops.Mm, x, y)}
+		}},
+	},
 	"without memory": {
 		{"a number is an operand", func(m *maker) []ops.Arg {
 			return []ops.Arg{m.Emit(ops.Add, m.in(4), m.Emit(ops.Full, ints(4), 1.5))}

@@ -82,6 +82,7 @@ func (c *call) product(x, y, out *tensor) {
 		c.plainProduct(x, y, out)
 		return
 	}
+	x, y = asStored(c, x, y)
 	if !templated(x, y) {
 		c.reducedProduct(x, y, out)
 		return

@@ -17,10 +17,11 @@ import (
 // Attention is three kernels that run together.
 type Attention struct {
 	First   int        // group of the first product, which the other two follow
-	Scores  *ir.Buffer // of the first product, float32[..., Rows, Columns] without gaps; the second kernel alone reads them
+	Scores  *ir.Buffer // of the first product, [..., Rows, Columns] without gaps; the second kernel alone reads them
 	Weights *ir.Buffer // made of them, of the same sizes; the left operand of the second product and nothing else
-	Rows    int64      // of a matrix
-	Columns int64
+	Inner   *ir.Buffer // as Weights, but for the second kernel alone, which has it in memory where a row's length varies; nil for none
+	Rows    sym.Int    // of a matrix
+	Columns sym.Int
 }
 
 // What a target has to have room for: pointers of one of the three kernels, numbers of a right operand in a
@@ -46,6 +47,9 @@ func (p *Plan) FindAttention() {
 		p.Attentions = append(p.Attentions, a)
 		for _, k := range p.Kernels[i : i+3] {
 			k.Cached = []*ir.Buffer{a.Scores, a.Weights}
+			if a.Inner != nil {
+				k.Cached = append(k.Cached, a.Inner)
+			}
 		}
 		i += 2
 	}
@@ -73,15 +77,18 @@ func (p *Plan) attentionAt(i int, at map[*ir.Buffer]*touched) (*Attention, bool)
 	}
 	first, rows, second := p.Kernels[i], p.Kernels[i+1], p.Kernels[i+2]
 	a := &Attention{First: i}
-	if !plainProduct(first) || !plainProduct(second) || !a.scores(first) || !a.weights(rows) || !a.reads(second) {
+	if !plainProduct(first) || !plainProduct(second) || !a.scores(first) || !a.weights(rows, second) || !a.reads(second) {
 		return nil, false
 	}
 	between := func(b *ir.Buffer, write, read int) bool {
 		t := at[b]
-		return b.Kind != ir.Result && b.DType == ops.Float32 && len(t.writes) == 1 && t.writes[0] == write &&
+		return b.Kind != ir.Result && multiplied(b) && len(t.writes) == 1 && t.writes[0] == write &&
 			!slices.ContainsFunc(t.reads, func(g int) bool { return g != write && g != read })
 	}
 	if !between(a.Scores, i, i+1) || !between(a.Weights, i+1, i+2) || a.Scores == a.Weights {
+		return nil, false
+	}
+	if a.Inner != nil && !between(a.Inner, i+1, i+1) {
 		return nil, false
 	}
 	scores, values := first.Group.TemplateNode().MM, second.Group.TemplateNode().MM
@@ -106,21 +113,29 @@ func (p *Plan) writesInput(g *sched.Group) bool {
 	return found
 }
 
-// plainProduct reports whether a kernel is a product of float32 matrices of constant sizes, of which
-// the right one fits a thread's cache.
+// multiplied reports whether the runtime takes numbers of a buffer through an attention.
+func multiplied(b *ir.Buffer) bool {
+	return b.DType == ops.Float32 || b.DType == ops.BFloat16 || b.DType == ops.Float16
+}
+
+// plainProduct reports whether a kernel is a product of matrices, of which the right one fits a thread's cache. Where
+// sizes vary, it is the call that finds out: it runs the kernels one after the other where it does not.
 func plainProduct(k *sched.Kernel) bool {
 	if !k.Group.Template {
 		return false
 	}
 	n := k.Group.TemplateNode()
 	mm := n.MM
-	plain := mm.Conv == nil && mm.Grad == nil && mm.A.DType == ops.Float32 && mm.B.DType == ops.Float32
-	if !plain || len(n.Outer) < 3 || !sym.AllConst(n.Outer) {
+	if mm.Conv != nil || mm.Grad != nil || !multiplied(mm.A) || mm.A.DType != mm.B.DType || len(n.Outer) < 3 {
 		return false
 	}
-	columns, _ := n.Outer[len(n.Outer)-1].IsConst()
+	columns, known := n.Outer[len(n.Outer)-1].IsConst()
 	depth, static := mm.K.IsConst()
-	return static && n.Numel() > 0 && (columns+panel-1)/panel*panel*depth <= mostRight
+	if !known || !static {
+		return true
+	}
+	return depth > 0 && !slices.ContainsFunc(n.Outer, func(x sym.Int) bool { return sym.Is(x, 0) }) &&
+		(columns+panel-1)/panel*panel*depth <= mostRight
 }
 
 // pointers is how many buffers in memory a kernel reads and writes beside the operands of a product.
@@ -157,15 +172,14 @@ func (a *Attention) scores(k *sched.Kernel) bool {
 		return false
 	}
 	n := k.Group.TemplateNode()
-	a.Rows, _ = n.Outer[len(n.Outer)-2].IsConst()
-	a.Columns, _ = n.Outer[len(n.Outer)-1].IsConst()
-	return byRows(*index, k.Loops, k.Vec, a.Columns) && sym.Is(index.Coef[k.Vec], 1) && sym.Is(k.Loops[k.Vec].Size, a.Columns)
+	a.Rows, a.Columns = n.Outer[len(n.Outer)-2], n.Outer[len(n.Outer)-1]
+	return byRows(*index, k.Loops, k.Vec, a.Columns) && sym.Is(index.Coef[k.Vec], 1) && sym.Same(k.Loops[k.Vec].Size, a.Columns)
 }
 
-// weights finds what the second kernel makes of a row of scores: a row of the same length.
-func (a *Attention) weights(k *sched.Kernel) bool {
+// weights finds what the second kernel makes of a row of scores: a row of the same length, and perhaps one on the way to it.
+func (a *Attention) weights(k, second *sched.Kernel) bool {
 	if k.Group.Template || k.Pointwise || k.Sequential || k.Outer != len(k.Loops)-1 || k.Vec != k.Outer ||
-		!sym.Is(k.Loops[k.Outer].Size, a.Columns) {
+		!sym.Same(k.Loops[k.Outer].Size, a.Columns) {
 		return false
 	}
 	row := func(x ir.Index) bool {
@@ -175,20 +189,21 @@ func (a *Attention) weights(k *sched.Kernel) bool {
 		switch {
 		case x == nil:
 			return false
-		case row(*x):
-			if a.Weights != nil {
-				return false
-			}
+		case row(*x) && b == second.Group.TemplateNode().MM.A:
 			a.Weights = b
-		case x.Uses(k.Outer) || !byRows(*x, k.Loops, k.Outer, 1): // but for one number a row
+		case row(*x) && a.Inner == nil:
+			a.Inner = b
+		case x.Uses(k.Outer) || !byRows(*x, k.Loops, k.Outer, sym.Const(1)): // but for one number a row
 			return false
 		}
 	}
 	for _, st := range k.Steps {
 		for i := range st.Body {
 			v := &st.Body[i]
-			if v.Op == ir.LoadAt && (v.Buf == a.Scores || v.Buf == a.Weights) ||
-				v.Op == ir.Load && (v.Buf == a.Scores || v.Buf == a.Weights && k.Place[v.Buf] == sched.Memory) && !row(v.Index) {
+			if !v.Accesses() || v.Buf != a.Scores && v.Buf != a.Weights && v.Buf != a.Inner {
+				continue
+			}
+			if v.Op == ir.LoadAt || v.Op == ir.Load && (v.Buf == a.Scores || k.Place[v.Buf] == sched.Memory) && !row(v.Index) {
 				return false
 			}
 		}
@@ -201,11 +216,11 @@ func (a *Attention) reads(k *sched.Kernel) bool {
 	n := k.Group.TemplateNode()
 	nb := len(n.Outer) - 2
 	x := n.MM.AIdx
-	if n.MM.A != a.Weights || n.MM.B == a.Weights || !sym.Is(n.MM.K, a.Columns) || !sym.Is(n.Outer[nb], a.Rows) ||
+	if n.MM.A != a.Weights || n.MM.B == a.Weights || !sym.Same(n.MM.K, a.Columns) || !sym.Same(n.Outer[nb], a.Rows) ||
 		!sym.Is(x.Off, 0) || !sym.Is(x.Coef[nb+2], 1) {
 		return false
 	}
-	step := sym.Const(a.Columns)
+	step := a.Columns
 	for d := nb; d >= 0; d-- {
 		if !sym.Is(n.Outer[d], 1) && !sym.Same(x.Coef[d], step) {
 			return false
@@ -236,7 +251,7 @@ func rowsAgree(rows, second *sched.Kernel, weights *ir.Buffer) bool {
 			if _, ok := made[v.Buf]; !ok || !v.Accesses() || v.Buf == weights {
 				continue
 			}
-			if v.Op != ir.Load || v.Index.Uses(second.Vec) || !byRows(v.Index, second.Loops, second.Vec, 1) {
+			if v.Op != ir.Load || v.Index.Uses(second.Vec) || !byRows(v.Index, second.Loops, second.Vec, sym.Const(1)) {
 				return false
 			}
 		}
@@ -274,11 +289,11 @@ func stores(k *sched.Kernel) map[*ir.Buffer]*ir.Index {
 
 // byRows reports whether the first n loops walk rows of so many elements one behind the other, from the
 // beginning of a buffer.
-func byRows(x ir.Index, loops []sched.Var, n int, elements int64) bool {
+func byRows(x ir.Index, loops []sched.Var, n int, elements sym.Int) bool {
 	if !sym.Is(x.Off, 0) || len(x.Coef) < n {
 		return false
 	}
-	step := sym.Const(elements)
+	step := elements
 	for k := n - 1; k >= 0; k-- {
 		if !sym.Same(x.Coef[k], step) {
 			return false

@@ -50,10 +50,15 @@ func TestFindAttention(t *testing.T) {
 		{"weights turned", "store.f32 buf2[800*i0 + 40*i1 + i2]", "store.f32 buf2[800*i0 + i1 + 20*i2]", false},
 		{"weights are the right operand, too", "b l_v_[640*i0 + i2 + 16*k]", "b buf2[800*i0 + 40*i2 + k]", false},
 		{"half the weights", "a buf2[800*i0 + 40*i1 + k]", "a buf2[800*i0 + 40*i1 + 2*k]", false},
+		{"of bfloat16", ": f32[", ": bf16[", true},
+		{"scores of float16", "buf0: f32[", "buf0: f16[", true},
+		{"scores of float64", "buf0: f32[", "buf0: f64[", false},
+		{"operands of two types", "l_k_: f32[", "l_k_: bf16[", false},
+		{"a right operand that fits no cache", "40 | 8]", "40 | 8192]", false},
 		{"scores of a shared matrix", "b l_k_[320*i0 + 8*i2 + k]", "b l_k_[8*i2 + k]", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, err := ir.Parse(strings.Replace(attentionText, c.old, c.new, 1))
+			p, err := ir.Parse(strings.ReplaceAll(attentionText, c.old, c.new))
 			if err != nil {
 				t.Fatal(err)
 			}

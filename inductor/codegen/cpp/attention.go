@@ -16,7 +16,9 @@ import (
 type attention struct {
 	scores  [2]int // of the first product and of the second kernel
 	weights int    // of the second kernel
-	columns int64
+	inner   int    // of it, too; -1 for none
+	columns string
+	bytes   [3]int // of a score, of a weight and of what is inner
 }
 
 // attention finds the places.
@@ -24,9 +26,13 @@ func (m *module) attention(a *plan.Attention) *attention {
 	codes := m.codes[a.First : a.First+3]
 	at := func(c *Code, b *ir.Buffer) int { return slices.Index(c.Slots, m.plan.Slot(b)) }
 	out := &attention{
-		scores: [2]int{at(codes[0], a.Scores), at(codes[1], a.Scores)}, weights: at(codes[1], a.Weights), columns: a.Columns,
+		scores: [2]int{at(codes[0], a.Scores), at(codes[1], a.Scores)}, weights: at(codes[1], a.Weights),
+		inner: -1, columns: m.sizeText(a.Columns), bytes: [3]int{a.Scores.DType.Size(), a.Weights.DType.Size()},
 	}
-	if out.scores[0] < 0 || out.scores[1] < 0 || out.weights < 0 {
+	if a.Inner != nil {
+		out.inner, out.bytes[2] = at(codes[1], a.Inner), a.Inner.DType.Size()
+	}
+	if out.scores[0] < 0 || out.scores[1] < 0 || out.weights < 0 || a.Inner != nil && out.inner < 0 {
 		panic("cpp: " + codes[0].Name + " begins an attention whose kernels do not name its buffers")
 	}
 	for _, c := range codes {
@@ -57,9 +63,9 @@ func attentionCall(codes []*Code) string {
 	list := func(xs []string) string { return "{" + strings.Join(xs, ", ") + "}" }
 	a, rows := codes[0].attention, codes[1]
 	fmt.Fprintf(
-		&sb, "const tc_attention a = {{&g0, &g2}, %s, %s, %s, %s, %s, {%d, %d}, %d, %d, %s, %s}; R->attend(&a);",
-		rows.Symbol, list(tables), list(sizes), list(names), list(pointers), a.scores[0], a.scores[1], a.weights, a.columns,
-		rows.Units, rows.Grain,
+		&sb, "const tc_attention a = {{&g0, &g2}, %s, %s, %s, %s, %s, {%d, %d}, %d, %d, %s, {%d, %d, %d}, %s, %s}; R->attend(&a);",
+		rows.Symbol, list(tables), list(sizes), list(names), list(pointers), a.scores[0], a.scores[1], a.weights, a.inner, a.columns,
+		a.bytes[0], a.bytes[1], a.bytes[2], rows.Units, rows.Grain,
 	)
 	return "{ " + sb.String() + " }"
 }

@@ -90,7 +90,7 @@ typedef struct {
   void *const *B[3];
   const i64 *S[3];
   const char *name[3];
-  i64 pointers[3], scores[2], weights, columns, units, grain;
+  i64 pointers[3], scores[2], weights, inner, columns, bytes[3], units, grain;
 } tc_attention;
 typedef struct {
   void (*parfor)(tc_kernel f, void *const *B, const i64 *S, i64 units, i64 grain, const char *name);
