@@ -40,23 +40,23 @@ func (e *emitter) square(i, j, lanes int) (text string, ok bool) {
 	}
 	for k, a := range v.Args {
 		x := v.Args[1-k]
-		if near, ok := nearDenormal(e.weight(i, a, x)); ok {
+		if near, ok := nearDenormal(weight(e.k, i, a, x)); ok {
 			return fmt.Sprintf("%s(%s, %s, %#x)", e.pre.fn("square_f", lanes), e.arg(i, a, lanes), e.arg(i, x, lanes), near), true
 		}
 	}
 	return "", false
 }
 
-// weight is the c for which operand a of step i is c times operand x, an element of memory; 0 for none.
-func (e *emitter) weight(i, a, x int) float64 {
-	product, at := e.origin(i, a)
-	element, _ := e.origin(i, x)
+// weight is the c for which operand a of step i of a kernel is c times operand x, an element of memory; 0 for none.
+func weight(k *sched.Kernel, i, a, x int) float64 {
+	product, at := origin(k, i, a)
+	element, _ := origin(k, i, x)
 	if product.Op != ir.Mul || element.Op != ir.Load {
 		return 0
 	}
-	for k, id := range product.Args {
-		c, _ := e.origin(at, id)
-		other, _ := e.origin(at, product.Args[1-k])
+	for n, id := range product.Args {
+		c, _ := origin(k, at, id)
+		other, _ := origin(k, at, product.Args[1-n])
 		if c.Op == ir.Const && other.Op == ir.Load && other.Buf == element.Buf && other.Index.Equal(element.Index) {
 			return c.F
 		}
@@ -64,19 +64,19 @@ func (e *emitter) weight(i, a, x int) float64 {
 	return 0
 }
 
-// origin is what operand a of step i is, and the step that computes it: not the register that hands it on.
-func (e *emitter) origin(i, a int) (v *ir.Value, step int) {
-	v = &e.k.Steps[i].Body[a]
-	for v.Op == ir.Load && e.k.Place[v.Buf] == sched.Register {
+// origin is what operand a of step i of a kernel is, and the step that computes it: not the register that hands it on.
+func origin(k *sched.Kernel, i, a int) (v *ir.Value, step int) {
+	v = &k.Steps[i].Body[a]
+	for v.Op == ir.Load && k.Place[v.Buf] == sched.Register {
 		id, from := -1, i
 		for id < 0 && from > 0 {
 			from--
-			id = stored(e.k.Steps[from].Body, v.Buf)
+			id = stored(k.Steps[from].Body, v.Buf)
 		}
 		if id < 0 {
 			break
 		}
-		i, v = from, &e.k.Steps[from].Body[id]
+		i, v = from, &k.Steps[from].Body[id]
 	}
 	return v, i
 }
