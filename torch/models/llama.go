@@ -109,7 +109,7 @@ func newLlamaModel(c LlamaConfig, opts []torch.Option) *LlamaModel {
 func (m *LlamaModel) ForwardCached(ids *torch.Tensor, cache *KVCache) *torch.Tensor {
 	past, time := cache.Len(), ids.Size(1)
 	x := m.EmbedTokens.Forward(ids)
-	r := newRotary(m.config, past, time, x.Device())
+	r := newRotary(m.config, past, time, x)
 	mask := causalMask(time, past+time).To(kw.Device(x.Device()))
 	for i, l := range m.Layers {
 		x = l.forward(x, r, mask, cache, i)
@@ -216,6 +216,7 @@ func NewRMSNorm(size int, eps float64, opts ...torch.Option) *RMSNorm {
 
 // Forward applies the layer.
 func (n *RMSNorm) Forward(x *torch.Tensor) *torch.Tensor {
-	square := x.Pow(2).Mean(kw.Dim(-1), kw.Keepdim(true))
-	return n.Weight.Mul(x.Mul(square.Add(n.Eps).Rsqrt()))
+	wide := x.To(torch.Float32)
+	square := wide.Pow(2).Mean(kw.Dim(-1), kw.Keepdim(true))
+	return n.Weight.Mul(wide.Mul(square.Add(n.Eps).Rsqrt()).To(x.DType()))
 }

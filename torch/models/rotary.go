@@ -46,12 +46,14 @@ func (r RopeScaling) check() {
 // the position.
 type rotary struct{ cos, sin *torch.Tensor }
 
-// newRotary is for time positions after past ones.
-func newRotary(c LlamaConfig, past, time int, device torch.Device) rotary {
+// newRotary is for time positions after past ones of a text x. Angles are computed in float32; what is made of them has x's type, as
+// the queries and keys that they turn.
+func newRotary(c LlamaConfig, past, time int, x *torch.Tensor) rotary {
+	device := x.Device()
 	position := torch.Arange(past, past+time, kw.Device(device)).To(torch.Float32)
 	angle := torch.Outer(position, frequencies(c, past+time, device))
 	angle = torch.Cat([]*torch.Tensor{angle, angle}, kw.Dim(-1))
-	return rotary{angle.Cos(), angle.Sin()}
+	return rotary{angle.Cos().To(x.DType()), angle.Sin().To(x.DType())}
 }
 
 // frequencies are the angles by which one position turns each pair, for a text
