@@ -59,6 +59,15 @@ var tritonCases = []struct {
 	{"softmax", func(g *testGraph) []ops.Value {
 		return []ops.Value{g.Emit(ops.Softmax, g.Emit(ops.Mul, g.input(filled(ops.Float32, 1, 50, 300)), 0.125), sym.C(-1))}
 	}},
+	{"attention of half precision", func(g *testGraph) []ops.Value {
+		half := func(seed, rows, cols int) ops.Value {
+			return g.Emit(ops.To, g.input(filled(ops.BFloat16, seed, 2, rows, cols)), ops.Float32)
+		}
+		q, k, v := half(1, 20, 32), half(2, 40, 32), half(3, 40, 16)
+		scores := g.Emit(ops.Mul, g.Emit(ops.Bmm, q, g.Emit(ops.Transpose, k, sym.C(1), sym.C(2))), 0.125)
+		weights := g.Emit(ops.To, g.Emit(ops.Softmax, scores, sym.C(-1)), ops.BFloat16)
+		return []ops.Value{g.Emit(ops.Bmm, g.Emit(ops.To, weights, ops.Float32), v)}
+	}},
 	{"softmax of columns", func(g *testGraph) []ops.Value {
 		return []ops.Value{g.Emit(ops.Softmax, g.input(filled(ops.Float32, 1, 60, 35)), sym.C(0))}
 	}},
