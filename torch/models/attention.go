@@ -12,9 +12,17 @@ import (
 // This file is what the transformers share: heads, masks, attention, the cache
 // of keys and values.
 
-// lowest stands for minus infinity in masks: the lowest float32, as transformers
-// writes it, so that a row that is masked whole has no NaN.
-const lowest = -math.MaxFloat32
+// lowest stands for minus infinity in masks: the lowest number of a type, as transformers
+// has it, so that a row without any key gives finite numbers.
+func lowest(d torch.DType) float64 {
+	switch d {
+	case torch.Float16:
+		return -65504
+	case torch.Bfloat16:
+		return -0x1.fep127
+	}
+	return -math.MaxFloat32
+}
 
 // splitHeads turns [batch, time, heads*dim] into [batch, heads, time, dim].
 func splitHeads(x *torch.Tensor, heads int) *torch.Tensor {
@@ -46,7 +54,7 @@ func attend(q, k, v, mask, bias *torch.Tensor, scale float64, dropout *nn.Dropou
 		scores = scores.Add(bias)
 	}
 	if mask != nil {
-		scores = torch.Where(mask, scores, lowest)
+		scores = torch.Where(mask, scores, lowest(scores.DType()))
 	}
 	p := scores.Softmax(-1)
 	if dropout != nil {
