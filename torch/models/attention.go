@@ -12,8 +12,8 @@ import (
 // This file is what the transformers share: heads, masks, attention, the cache
 // of keys and values.
 
-// lowest stands for minus infinity in masks: the lowest number of a type, as transformers
-// has it, so that a row without any key gives finite numbers.
+// lowest is the most negative finite number of a type. Masks use it in place of minus infinity, as
+// Hugging Face's transformers do, so that a row with every key masked does not become NaN.
 func lowest(d torch.DType) float64 {
 	switch d {
 	case torch.Float16:

@@ -2,6 +2,7 @@ package cpp
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tcdbg/inductor/ir"
@@ -35,7 +36,7 @@ func (e template) lines(n *ir.Node) string {
 		}
 		alike = alike && known && sym.Is(x.Off, 0) && b.DType == ops.Float32 && (row == 0 || row == width)
 		row = width
-		if i := fmt.Sprint(e.slot(b)); !strings.Contains(" "+strings.Join(at, " ")+" ", " "+i+" ") {
+		if i := fmt.Sprint(e.slot(b)); !slices.Contains(at, i) {
 			at = append(at, i)
 		}
 	}

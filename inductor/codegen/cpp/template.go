@@ -106,7 +106,7 @@ func (e template) pixelsAhead(next string, still func(x ir.Index) bool) {
 		return
 	}
 	lines, loads, bytes := e.asked(func(x ir.Index) bool { return !still(x) })
-	whole := sym.Is(sym.FloorDiv(e.k.Loops[e.k.Vec].Size, sym.Const(16)), 1)
+	whole := sym.Is(e.k.Loops[e.k.Vec].Size, 16)
 	if bytes < leastAhead || loads == 0 && !whole {
 		return
 	}
