@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -33,9 +32,6 @@ func main() {
 // started ends as well under the screens, where all of it is one process group; without
 // screens it is left alone, as the shell and go run leave it, unless the terminal goes.
 func TestChildrenOfThePrograms(t *testing.T) {
-	if signal.Ignored(syscall.SIGHUP) {
-		t.Skip("this runs under nohup, which tcdbg heeds")
-	}
 	model := program(t, starts)
 	for _, screens := range []bool{true, false} {
 		for _, kind := range []string{"run", "exec"} {

@@ -6,16 +6,19 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"tcdbg/explain"
 	"tcdbg/explain/fold"
+	"tcdbg/inductor"
 	"tcdbg/internal/test"
 	"tcdbg/logs"
 )
@@ -57,6 +60,13 @@ var buildBinary = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
+	// What ignores a signal here, as under nohup and in the background of a script, would ignore it in all that tests
+	// start, too; what is caught is not passed on.
+	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
+	}
 	code := m.Run()
 	_ = os.RemoveAll(builtIn)
 	_ = os.RemoveAll(warmIn)
@@ -161,7 +171,32 @@ func runFixture(t *testing.T, bin, model, cache, backend string) fixtureRun {
 	}
 	r.guards = guardsOf(r.report)
 	checkNumbers(t, r.report)
+	checkReplays(t, r.report)
 	return r
+}
+
+// checkReplays wants of each graph's record, from which the screens show the kernels after any fusion, that it leads to the
+// decisions which were made.
+func checkReplays(t *testing.T, r *explain.Report) {
+	t.Helper()
+	for _, f := range r.Fusions {
+		start, ok := f.Start()
+		if !ok {
+			t.Errorf("%s: the record of the schedule cannot be read", f.ID)
+			continue
+		}
+		_, steps, err := inductor.Replay(start, 0)
+		if err != nil {
+			t.Errorf("%s: %v", f.ID, err)
+			continue
+		}
+		same := func(a, b logs.FusionStep) bool {
+			return a.A == b.A && a.B == b.B && a.Fused == b.Fused && a.Reason == b.Reason
+		}
+		if !slices.EqualFunc(steps, f.Steps, same) {
+			t.Errorf("%s: a replay decides otherwise than the compile did", f.ID)
+		}
+	}
 }
 
 // guardsOf lists the checks of all entries, while their trace is open.

@@ -296,6 +296,10 @@ func (v *victim) nothingLeft(t *testing.T, what string) {
 		left, _ := filepath.Glob(filepath.Join(v.s.cache, "tcdbg/build-*"))
 		return len(left) == 0
 	})
+	// A file that was half made when its viewer was killed goes when somebody looks at the runs.
+	if _, errs, code := v.s.run(t, "runs"); code != 0 {
+		t.Errorf("the list of runs after %s ends with %d: %s", what, code, errs)
+	}
 	for _, pattern := range []string{filepath.Join(v.s.state, "tcdbg/runs/*/*.new"), filepath.Join(v.tmp, "*")} {
 		if left, _ := filepath.Glob(pattern); len(left) > 0 {
 			t.Errorf("left after %s: %q", what, left)

@@ -61,11 +61,39 @@ type Compiled struct {
 	// Whole tells that the pure graph is all of it: its inputs and outputs are those of the
 	// captured graph, and nothing is done around a run.
 	Whole bool
+	// Alone tells that all of this follows from the captured graph and the request's options, whatever the example was: no
+	// gradients are wanted, nothing is written, and the pure graph is Whole. Copied are its outputs that are copied then, as
+	// they would show memory of an input or of each other.
+	Alone  bool
+	Copied []int
+}
+
+// Again is what Compile gives where an earlier one was Alone, of the compiled pure graph.
+func Again(run Runnable, copied []int) *Compiled {
+	return &Compiled{
+		Run: separate(run, copied), Wrap: func(run Runnable) Runnable { return run }, Whole: true, Alone: true, Copied: copied,
+	}
+}
+
+// Pure is the pure graph that Compile made where it was Alone. Nothing is recorded.
+func (r *Request) Pure() (*graph.Graph, error) {
+	quiet := *r
+	quiet.Log, quiet.Example = nil, nil
+	c := &compilation{Request: &quiet}
+	if err := pass.Run(quiet.runner("aot"), captured, c); err != nil {
+		return nil, err
+	}
+	return c.pure.graph, quiet.rewrite(quiet.runner("aot inference"), c.pure.graph)
+}
+
+// Differentiates reports whether Compile makes a backward graph, too.
+func (r *Request) Differentiates() bool {
+	return torch.GradEnabled() && !r.Graph.Untaped && wantsGrad(r.Example)
 }
 
 // Compile compiles a captured graph.
 func Compile(r *Request) (*Compiled, error) {
-	c := &compilation{Request: r, train: torch.GradEnabled() && !r.Graph.Untaped && wantsGrad(r.Example)}
+	c := &compilation{Request: r, train: r.Differentiates()}
 	if err := pass.Run(r.runner("aot"), captured, c); err != nil {
 		return nil, err
 	}
@@ -74,11 +102,12 @@ func Compile(r *Request) (*Compiled, error) {
 		return &Compiled{Run: run}, err
 	}
 	part := Part{Graph: c.pure.graph, Stage: "inference", Written: c.pure.written(), Replaces: c.pure.replaced(false)}
-	run, err := r.compilePure(part, c.pure.fresh())
+	run, copied, err := r.compilePure(part, c.pure.fresh())
 	if err != nil {
 		return nil, err
 	}
-	return &Compiled{Run: c.pure.wrap(run), Wrap: c.pure.wrap, Whole: c.pure.whole()}, nil
+	whole := c.pure.whole()
+	return &Compiled{Run: c.pure.wrap(run), Wrap: c.pure.wrap, Whole: whole, Alone: whole && !c.pure.writes, Copied: copied}, nil
 }
 
 func (r *Request) budget() float64 {
@@ -98,12 +127,12 @@ func wantsGrad(example []torch.Value) bool {
 }
 
 // compilePure runs the pass table on a pure graph and compiles it. The outputs named by
-// fresh go to the program: each needs memory of its own.
-func (r *Request) compilePure(p Part, fresh []int) (Runnable, error) {
+// fresh go to the program: each needs memory of its own, and those of copied get a copy.
+func (r *Request) compilePure(p Part, fresh []int) (run Runnable, copied []int, err error) {
 	g := p.Graph
 	runner := r.runner("aot " + p.Stage)
-	if err := pass.Run(runner, pure, &pureGraph{g, r.Keep, r.NoPatterns}); err != nil {
-		return nil, err
+	if err := r.rewrite(runner, g); err != nil {
+		return nil, nil, err
 	}
 	if r.Log != nil {
 		text, known := runner.Text()
@@ -114,9 +143,14 @@ func (r *Request) compilePure(p Part, fresh []int) (Runnable, error) {
 	}
 	compiled, err := r.Compile(p)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return separate(compiled, notTheirOwn(g, fresh)), nil
+	copied = notTheirOwn(g, fresh)
+	return separate(compiled, copied), copied, nil
+}
+
+func (r *Request) rewrite(runner *pass.Runner, g *graph.Graph) error {
+	return pass.Run(runner, pure, &pureGraph{g, r.Keep, r.NoPatterns})
 }
 
 func (r *Request) runner(stage string) *pass.Runner {

@@ -115,6 +115,7 @@ func (f *functionalizer) findBases(example []torch.Value) ([]*base, error) {
 	phs := placeholders(f.old)
 	groups := make([]*base, len(phs))
 	f.writes = len(written) > 0
+	f.res.writes = f.writes && (len(written) > 1 || !written[nil])
 	byStorage := map[*torch.Storage][]int{}
 	for i := range min(len(phs), len(example)) {
 		if t, ok := example[i].(*torch.Tensor); ok && t.Storage() != nil {

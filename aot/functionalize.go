@@ -20,6 +20,7 @@ import (
 // functional is a captured graph without mutation.
 type functional struct {
 	graph     *graph.Graph
+	writes    bool // the captured graph writes inputs in place; else it does not matter which memory they show
 	inputs    []argument
 	mutations []mutation
 	outputs   []output

@@ -28,6 +28,8 @@ type joint struct {
 	// overwritten tensor: the gradient that each rule was given.
 	made  map[*graph.Node][]ops.Value
 	gates []gate // of functions with a derivative of their own
+	// one tells that both parts stay one graph, whose arguments nobody changes in between.
+	one bool
 	// pass is what differentiates. What it is missing only the backward pass refuses,
 	// as in eager mode.
 	pass *derive.Pass
@@ -41,7 +43,7 @@ func (c *compilation) training() (Runnable, error) {
 	if len(p.wants) == 0 {
 		forward.Replaces = f.replaced(true)
 	}
-	fw, err := c.compilePure(forward, f.fresh())
+	fw, _, err := c.compilePure(forward, f.fresh())
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +51,7 @@ func (c *compilation) training() (Runnable, error) {
 		return f.wrap(func(in []torch.Value) []torch.Value { return fw(in)[:p.outs] }), nil
 	}
 	p.follow()
-	bw, err := c.compilePure(Part{Graph: p.backward, Stage: "backward", Written: f.written()}, nil)
+	bw, _, err := c.compilePure(Part{Graph: p.backward, Stage: "backward", Written: f.written()}, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -121,7 +121,7 @@ func (r *rematerialiser) values(all bool) []remat.Value {
 		v.Wanted, v.Again, v.Keep = r.wanted[n], r.again(n, all), r.keep(n)
 		if !r.held[base] {
 			v.Memory = bytesOf(base)
-		} else if !open[base] {
+		} else if !open[base] && !r.j.one {
 			v.Keep = remat.Never
 		}
 	}
@@ -169,6 +169,11 @@ func (r *rematerialiser) keep(n *graph.Node) int64 {
 func (r *rematerialiser) ofForward() {
 	for _, a := range r.j.outs {
 		if n, ok := a.(*graph.Node); ok {
+			r.forwards[n] = true
+		}
+	}
+	for _, n := range r.nodes { // without a result of its own a forward part is there for what is not computed again
+		if r.j.one && r.need[n] && r.again(n, false) == remat.Never {
 			r.forwards[n] = true
 		}
 	}

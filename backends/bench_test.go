@@ -290,12 +290,14 @@ func BenchmarkAttention(b *testing.B) {
 			if d != ops.Float32 {
 				name += "-" + d.Short()
 			}
-			b.Run(name, func(b *testing.B) { benchAttention(b, d, tokens) })
+			b.Run(name, func(b *testing.B) { benchAttention(b, d, tokens, false) })
+			b.Run(name+"-causal", func(b *testing.B) { benchAttention(b, d, tokens, true) })
 		}
 	}
 }
 
-func benchAttention(b *testing.B, d ops.DType, tokens int) {
+// benchAttention counts all scores, those behind a causal mask, too.
+func benchAttention(b *testing.B, d ops.DType, tokens int, causal bool) {
 	needCompiler(b)
 	g := newTestGraph("attention")
 	var qkv [3]ops.Value
@@ -303,10 +305,40 @@ func benchAttention(b *testing.B, d ops.DType, tokens int) {
 		qkv[i] = g.input(filled(ops.Float32, i+1, 1, 12, tokens, 64).Mul(1.0 / 32).To(d))
 	}
 	scores := g.Emit(ops.Mul, g.Emit(ops.Matmul, qkv[0], g.Emit(ops.Transpose, qkv[1], sym.C(2), sym.C(3))), 0.125)
+	if causal {
+		at := g.Emit(ops.Arange, sym.C(tokens))
+		mask := g.Emit(ops.Le, g.Emit(ops.Unsqueeze, at, sym.C(0)), g.Emit(ops.Unsqueeze, at, sym.C(1)))
+		scores = g.Emit(ops.Where, mask, scores, g.Emit(ops.Full, ints(), -3e38, d))
+	}
 	m := g.outputs(g.Emit(ops.Matmul, g.Emit(ops.Softmax, scores, sym.C(-1)), qkv[2]))
 	_, run := programAndRun(b, m, g.in)
 	ref := reference(b, 2, 5000, g.in, filled(ops.Float32, 3, 1024))
 	compareTo(b, run, ref, 4*12*float64(tokens*tokens*64), 5000*1000*12*32, "FLOP")
+}
+
+// BenchmarkGroupedAttention is causal attention of 32 heads of 64 that share 4 heads of keys and values, which are repeated as models do.
+func BenchmarkGroupedAttention(b *testing.B) {
+	needCompiler(b)
+	for _, tokens := range []int{128, 512, 1024, 2048} {
+		b.Run(fmt.Sprint(tokens), func(b *testing.B) {
+			g := newTestGraph("grouped")
+			in := func(heads int) ops.Value {
+				return g.input(filled(ops.Float32, len(g.in)+1, 1, heads, tokens, 64).Mul(1.0 / 32))
+			}
+			repeated := func(x ops.Value) ops.Value {
+				wide := g.Emit(ops.Expand, g.Emit(ops.Unsqueeze, x, sym.C(2)), ints(1, 4, 8, tokens, 64))
+				return g.Emit(ops.View, g.Emit(ops.Clone, wide, "contiguous_format"), ints(1, 32, tokens, 64))
+			}
+			q, k, v := in(32), repeated(in(4)), repeated(in(4))
+			scores := g.Emit(ops.Mul, g.Emit(ops.Matmul, q, g.Emit(ops.Transpose, k, sym.C(2), sym.C(3))), 0.125)
+			at := g.Emit(ops.Arange, sym.C(tokens))
+			mask := g.Emit(ops.Le, g.Emit(ops.Unsqueeze, at, sym.C(0)), g.Emit(ops.Unsqueeze, at, sym.C(1)))
+			scores = g.Emit(ops.Where, mask, scores, g.Emit(ops.Full, ints(), -3e38))
+			_, run := programAndRun(b, g.outputs(g.Emit(ops.Matmul, g.Emit(ops.Softmax, scores, sym.C(-1)), v)), g.in)
+			ref := reference(b, 2, 5000, g.in, filled(ops.Float32, 3, 1024))
+			compareTo(b, run, ref, 4*32*float64(tokens*tokens*64), 5000*1000*12*32, "FLOP")
+		})
+	}
 }
 
 // BenchmarkBFloatMatmul multiplies by packed weights of bfloat16 as is fastest here; the reference is the same product by

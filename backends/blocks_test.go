@@ -50,9 +50,13 @@ func TestBlocks(t *testing.T) {
 }
 
 // TestDepthwiseInBlocks: between images in blocks, windows reach over every border of the image,
-// and beyond it; some are those that are compiled, some read tap by tap.
+// and beyond it; some are those that are compiled, of these some for two rows at a time, which a run of pixels may be too long
+// for; some are read tap by tap.
 func TestDepthwiseInBlocks(t *testing.T) {
-	for _, c := range test.Some(t, 3, []convCase{
+	for _, c := range test.Some(t, 5, []convCase{
+		{2, 16, 6, 8, 16, 3, 3, ints(1, 1), ints(0, 0), ints(1, 1), 16},
+		{1, 40, 13, 14, 40, 3, 3, ints(2, 2), ints(0, 0), ints(1, 1), 40},
+		{1, 32, 13, 33, 32, 3, 3, ints(2, 2), ints(1, 1), ints(1, 1), 32},
 		{2, 16, 9, 10, 16, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 16},
 		{2, 24, 7, 23, 24, 5, 5, ints(2, 2), ints(2, 2), ints(1, 1), 24},
 		{1, 32, 3, 3, 32, 3, 3, ints(2, 2), ints(4, 4), ints(1, 1), 32},
@@ -68,6 +72,26 @@ func TestDepthwiseInBlocks(t *testing.T) {
 			y := g.Emit(ops.Convolution, x, g.small(c.out, 1, c.kh, c.kw), nil, c.stride, c.pad, c.dil, false, ints(0, 0), sym.C(c.groups))
 			m := g.outputs(g.conv(g.Emit(ops.Hardswish, y), c.out, 12, 1, 1, 1))
 			everywhere(t, m, g.in, 1e-3)
+		})
+	}
+}
+
+// TestFirstLayersInBlocks: an image of few channels in planes becomes one in blocks, by windows of three columns, one step or two
+// apart, whose tiles reach over each border, for one vector of channels and for more; rows of the result are long and short.
+func TestFirstLayersInBlocks(t *testing.T) {
+	for _, c := range test.Some(t, 3, []convCase{
+		{2, 3, 5, 58, 32, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 1},
+		{1, 3, 9, 121, 48, 3, 3, ints(2, 2), ints(1, 1), ints(1, 1), 1},
+		{1, 4, 14, 17, 24, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 1},
+		{2, 1, 6, 120, 16, 3, 3, ints(2, 2), ints(1, 1), ints(1, 1), 1},
+		{1, 2, 7, 64, 40, 5, 3, ints(1, 1), ints(2, 0), ints(1, 1), 1},
+		{1, 3, 4, 70, 16, 3, 3, ints(2, 1), ints(0, 2), ints(1, 1), 1},
+	}) {
+		t.Run(c.String(), func(t *testing.T) {
+			g := &modelGraph{testGraph: newTestGraph("first")}
+			x, w := g.input(filled(ops.Float32, 1, c.n, c.in, c.h, c.w)), g.small(c.out, c.in, c.kh, c.kw)
+			y := g.Emit(ops.Convolution, x, w, nil, c.stride, c.pad, c.dil, false, ints(0, 0), sym.C(1))
+			everywhere(t, g.outputs(g.conv(g.Emit(ops.Relu, y), c.out, 12, 1, 1, 1)), g.in, 1e-3)
 		})
 	}
 }

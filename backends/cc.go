@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -168,11 +169,15 @@ func (c *compiler) build(dir string, units []unit, libs []string, out string) er
 	return c.run(dir, append(args, libs...))
 }
 
+// objects compiles files in parallel, as many as there are processors.
 func (c *compiler) objects(dir string, files []string, units []unit) error {
 	errs := make([]error, len(files))
+	room := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var wg sync.WaitGroup
 	for i, f := range files {
+		room <- struct{}{}
 		wg.Go(func() {
+			defer func() { <-room }()
 			args := append(append([]string{}, units[i].flags...), "-pipe", "-fPIC", "-c", f, "-o", f[:len(f)-1]+"o")
 			errs[i] = c.run(dir, args)
 		})

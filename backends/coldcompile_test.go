@@ -61,6 +61,19 @@ func benchmarkColdCompile(b *testing.B, n int) {
 	}
 }
 
+// BenchmarkColdRuntime is what the first run on a machine waits for before all else: the runtime library, built.
+func BenchmarkColdRuntime(b *testing.B) {
+	needCompiler(b)
+	for b.Loop() {
+		set := NewSet(Config{CacheDir: b.TempDir()})
+		before := cpuSeconds(b)
+		if e := set.engine(); e.err != nil {
+			b.Fatal(e.err)
+		}
+		b.ReportMetric(cpuSeconds(b)-before, "cpu-s/library")
+	}
+}
+
 // cpuSeconds is the processor time of this process and of the compilers that it
 // waited for: unlike the clock it does not depend on what else runs.
 func cpuSeconds(b *testing.B) float64 {

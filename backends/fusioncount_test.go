@@ -147,7 +147,7 @@ func TestKernelCounts(t *testing.T) {
 		{"residual block", residualBlock, 2, 4, 0},
 		{"normalization and softmax", normalizedChain, 1, 0, 0},
 		{"statistics", statistics, 3, 0, 0},
-		{"LLaMA layer", llamaLayer, 18, 1, 0},
+		{"LLaMA layer", llamaLayer, 16, 1, 0},
 		{"LSTM cell", lstmCell, 3, 0, 0},
 		{"paddings", paddings, 4, 0, 0},
 	} {

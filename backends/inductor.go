@@ -108,6 +108,7 @@ func (b *inductorBackend) CompilePlanned(r *tracer.Request) (run tracer.Runnable
 	defer debugging(b.set, r)()
 	var x *executable
 	ar := aotRequest(r)
+	k := e.capturing(r, ar)
 	ar.Compile = func(p aot.Part) (_ aot.Runnable, err error) {
 		g := p.Graph
 		if onMeta(g) {
@@ -116,8 +117,12 @@ func (b *inductorBackend) CompilePlanned(r *tracer.Request) (run tracer.Runnable
 		}
 		if slices.ContainsFunc(g.Nodes(), computesComplex) {
 			b.set.warnOnce("the inductor does not support code generation for complex operators: they run eagerly between the kernels")
+			k = nil // who finds such a graph is to be told as well
 		}
 		opt := inductor.Options{Params: paramInputs(g, p.Written, r.Changing), Training: p.Stage != "inference", Replaces: p.Replaces}
+		if !k.fits(opt) {
+			k = nil
+		}
 		if x, err = e.compile(g, r, opt); err != nil {
 			return nil, err
 		}
@@ -127,7 +132,14 @@ func (b *inductorBackend) CompilePlanned(r *tracer.Request) (run tracer.Runnable
 		return asserting(r, g, x.run), nil
 	}
 	end := phase(r, phaseAOT)
-	done, err := aot.Compile(ar)
+	var done *aot.Compiled
+	if x, done = k.find(); done == nil {
+		b.set.pure.Add(1)
+		ar.Log = k.recording(r.Log)
+		if done, err = aot.Compile(ar); err == nil {
+			k.keep(x, done)
+		}
+	}
 	end()
 	if err != nil {
 		return nil, nil, err
@@ -166,16 +178,8 @@ func (e *engine) compile(g *graph.Graph, r *tracer.Request, opt inductor.Options
 	if err != nil {
 		return nil, err
 	}
-	x.choose(autotune.Table(x.kernels(), opt.Tuned.Runs))
-	for _, y := range x.all() {
-		y.limitThreads(r.Options.Threads)
-		y.frozen = r.Options.Freezing && !opt.Training
-	}
+	e.take(x, r, opt)
 	defer x.prog.DropText()
-	for _, y := range x.all() {
-		e.set.register(y.prof)
-		runtime.AddCleanup(y, func(p *profile) { p.gone.Store(true) }, y.prof)
-	}
 	if e.cc == nil {
 		return x, nil
 	}
@@ -189,10 +193,21 @@ func (e *engine) compile(g *graph.Graph, r *tracer.Request, opt inductor.Options
 		if err != nil {
 			e.failed(y, r, err)
 		} else if kept != nil && y == x {
-			kept.keep(x.prog, sum)
+			kept.keep(x, sum)
 		}
 	}
 	return x, nil
+}
+
+// take sets up a program as the request asks.
+func (e *engine) take(x *executable, r *tracer.Request, opt inductor.Options) {
+	x.choose(autotune.Table(x.kernels(), opt.Tuned.Runs))
+	for _, y := range x.all() {
+		y.limitThreads(r.Options.Threads)
+		y.frozen = r.Options.Freezing && !opt.Training
+		e.set.register(y.prof)
+		runtime.AddCleanup(y, func(p *profile) { p.gone.Store(true) }, y.prof)
+	}
 }
 
 // foundOrCompiled is a pure graph's program: what an earlier compile came to, which is loaded then, or a new one, of which
@@ -201,8 +216,10 @@ func (e *engine) foundOrCompiled(g *graph.Graph, r *tracer.Request, opt inductor
 	defer phase(r, phaseInductor)()
 	opt = e.asked(r, opt)
 	if kept = e.keeping(g, r, opt); kept != nil {
-		if x = kept.find(); x != nil {
-			x.ofRequest(g, r, opt)
+		var write func()
+		if x, write = kept.find(); x != nil {
+			write()
+			x.ofRequest(g.Run, r, opt)
 			return x, nil, nil
 		}
 		if kept.said != nil {
@@ -225,14 +242,14 @@ func (e *engine) newProgram(g *graph.Graph, r *tracer.Request, opt inductor.Opti
 		return nil, err
 	}
 	x := newExecutable(prog)
-	x.ofRequest(g, r, opt)
+	x.ofRequest(g.Run, r, opt)
 	return x, nil
 }
 
-// ofRequest says whose graph the program is.
-func (x *executable) ofRequest(g *graph.Graph, r *tracer.Request, opt inductor.Options) {
+// ofRequest says whose graph the program is, and what runs that operator by operator.
+func (x *executable) ofRequest(eager aot.Runnable, r *tracer.Request, opt inductor.Options) {
 	x.watch, x.id = r.Watch, r.ID
-	x.eager, x.tuned = g.Run, opt.Tuned
+	x.eager, x.tuned = eager, opt.Tuned
 }
 
 // asked is opt with what the request and the machine say.

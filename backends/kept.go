@@ -2,7 +2,6 @@ package backends
 
 import (
 	"debug/elf"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
@@ -15,6 +14,7 @@ import (
 	"tcdbg/graph/pass"
 	"tcdbg/inductor"
 	"tcdbg/logs"
+	"tcdbg/ops/wire"
 	"tcdbg/tracer"
 )
 
@@ -24,70 +24,92 @@ import (
 // code by its text.
 
 // keptVersion changes with the form of what is kept.
-const keptVersion = "1"
+const keptVersion = "3"
 
 // keeping is one compile that may be found, or kept.
 type keeping struct {
 	engine *engine
-	parts  []string // that it depends on
-	graph  *graph.Graph
+	parts  []string // that it depends on; those of what is found by their sum alone are not known
+	sum    [32]byte // of the parts
+	graph  func() *graph.Graph
 	opt    inductor.Options
 	log    logs.Sink
 	said   *recorder // nil where nobody listens
 }
 
+// keeps reports whether what a request comes to may be found, or kept.
+func (e *engine) keeps(r *tracer.Request) bool {
+	return e.cc != nil && e.cache != nil && buildID() != "" && r.Options.CachesCode() && e.set.cfg.Faults == nil && !pass.Dumping()
+}
+
+// dependsOn is all that compiling g depends on; ok is false for a graph that has no key.
+func (e *engine) dependsOn(g *graph.Graph, r *tracer.Request, opt inductor.Options) (parts []string, ok bool) {
+	key, ok := g.AppendKey(make([]byte, 0, 1<<16))
+	opt.Log, opt.ID, opt.Faults = nil, logs.CompileID{}, nil
+	return []string{
+		keptVersion, buildID(), string(key), fmt.Sprintf("%+v", opt), fmt.Sprintf("%+v", r.Options), fmt.Sprint(r.Log != nil),
+		e.cc.id, e.cpu.Flags,
+	}, ok
+}
+
 // keeping prepares it; nil for a graph that is compiled always: without the cache, or one that has no key.
 func (e *engine) keeping(g *graph.Graph, r *tracer.Request, opt inductor.Options) *keeping {
-	build := buildID()
-	if e.cc == nil || e.cache == nil || build == "" || !r.Options.CachesCode() || e.set.cfg.Faults != nil || pass.Dumping() {
+	if !e.keeps(r) {
 		return nil
 	}
-	key, ok := g.AppendKey(make([]byte, 0, 1<<16))
+	parts, ok := e.dependsOn(g, r, opt)
 	if !ok {
 		return nil
 	}
-	k := &keeping{engine: e, graph: g, opt: opt, log: opt.Log}
+	k := &keeping{
+		engine: e, parts: parts, sum: codecache.PlanSum(parts), graph: func() *graph.Graph { return g }, opt: opt, log: opt.Log,
+	}
 	if opt.Log != nil {
 		k.said = &recorder{to: opt.Log, id: opt.ID, whole: true}
-	}
-	asked := opt
-	asked.Log, asked.ID, asked.Faults = nil, logs.CompileID{}, nil
-	k.parts = []string{
-		keptVersion, build, string(key), fmt.Sprintf("%+v", asked), fmt.Sprintf("%+v", r.Options), fmt.Sprint(k.said != nil),
-		e.cc.id, e.cpu.Flags,
 	}
 	return k
 }
 
-// find is the program, loaded, with its records written; nil where it was not kept. Its code is looked for first, so that
-// nothing is written of a program that has to be compiled.
-func (k *keeping) find() *executable {
-	content := k.engine.cache.Plan(k.parts, func(n int) []byte {
-		b := make([]byte, n)
-		hugePages(b)
-		return b
-	})
-	if content == nil {
-		return nil
+// find is the program, loaded, and what writes the records of its compile; nil where it was not kept. Its code is looked for
+// here, so that nothing is written of a program that has to be compiled.
+func (k *keeping) find() (x *executable, write func()) {
+	head, rest, ok := k.engine.cache.Plan(k.sum)
+	if !ok {
+		return nil, nil
 	}
-	sum, prog, records, err := readKept(content)
+	sum, prog, records, err := readKept(head, rest.Len())
 	if err != nil {
-		k.engine.cache.DropPlan(k.parts, err)
-		return nil
+		k.engine.cache.DropPlan(k.sum, err)
+		return nil, nil
 	}
-	x := newExecutable(prog)
+	x = newExecutable(prog)
 	if !k.engine.cache.Found(codeKind, sum, x.open) {
-		return nil
+		return nil, nil
 	}
+	x.kept = k.sum
 	x.rt, x.graph, x.code = k.engine.rt, cstring(prog.Name), codecache.Name(codeKind, sum)
 	opt := k.opt
 	opt.Log = nil
-	x.planned = sync.OnceValue(func() *inductor.Program { return again(k.graph, opt) })
+	x.planned = sync.OnceValue(func() *inductor.Program { return again(k.graph(), opt) })
+	return x, func() { writeAgain(k.log, k.opt.ID, records, rest) }
+}
+
+// writeAgain writes the records of a compile. Their payloads are megabytes, which whoever writes them reads.
+func writeAgain(log logs.Sink, id logs.CompileID, records []keptRecord, rest codecache.Later) {
+	payloads := sync.OnceValue(func() []byte {
+		return rest.Read(func(n int) []byte {
+			b := make([]byte, n)
+			hugePages(b)
+			return b
+		})
+	})
+	at := 0
 	for _, o := range records {
-		o.ID = k.opt.ID
-		k.log.Emit(o)
+		o.ID = id
+		from, to := at, at+o.size
+		logs.EmitMade(log, o.Out, func() []byte { return payloads()[from:to:to] })
+		at = to
 	}
-	return x
 }
 
 // again compiles a graph as it was compiled once.
@@ -101,95 +123,93 @@ func again(g *graph.Graph, opt inductor.Options) *inductor.Program {
 }
 
 // keep keeps what a compile came to, once its code is built and loaded.
-func (k *keeping) keep(p *inductor.Program, code [32]byte) {
-	content, ok := k.written(p, code)
-	if !ok {
-		return
-	}
-	if err := k.engine.cache.KeepPlan(k.parts, content); err != nil {
-		k.engine.set.warnOnce("the plan of %s is not kept: %v", p.Name, err)
+func (k *keeping) keep(x *executable, code [32]byte) {
+	if head, rest, ok := k.written(x.prog, code); ok && k.engine.keepPlan(k.sum, head, rest, x.prog.Name) {
+		x.kept = k.sum
 	}
 }
 
-// written is the hash of the code, the program and the records, each behind its length.
-func (k *keeping) written(p *inductor.Program, code [32]byte) (content []byte, ok bool) {
+func (e *engine) keepPlan(sum [32]byte, head, rest []byte, name string) bool {
+	err := e.cache.KeepPlan(sum, head, rest)
+	if err != nil {
+		e.set.warnOnce("the plan of %s is not kept: %v", name, err)
+	}
+	return err == nil
+}
+
+// written is the hash of the code, the program and the records without their payloads, each behind its length; and the payloads.
+func (k *keeping) written(p *inductor.Program, code [32]byte) (head, payloads []byte, ok bool) {
 	prog, ok := p.Append(nil)
 	if !ok || k.said != nil && !k.said.whole {
-		return nil, false
+		return nil, nil, false
 	}
-	b := appendPart(append([]byte(nil), code[:]...), prog)
-	if k.said == nil {
-		return binary.AppendUvarint(b, 0), true
-	}
-	b = binary.AppendUvarint(b, uint64(len(k.said.list)))
-	for _, o := range k.said.list {
-		b = appendPart(appendPart(b, []byte(o.Kind)), []byte(o.Place))
-		meta := o.Meta.(map[string]string)
-		b = binary.AppendUvarint(b, uint64(len(meta)))
-		for _, name := range slices.Sorted(maps.Keys(meta)) {
-			b = appendPart(appendPart(b, []byte(name)), []byte(meta[name]))
-		}
-		b = appendPart(appendPart(b, []byte(logs.PayloadSum(o.Payload))), o.Payload)
-	}
-	return b, true
+	w := wire.Writer{B: slices.Clone(code[:])}
+	w.Bytes(prog)
+	head, payloads = k.said.append(w)
+	return head, payloads, true
 }
 
-func appendPart(b, part []byte) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(part))), part...)
+// append writes what was recorded; nothing where nobody listened.
+func (r *recorder) append(w wire.Writer) (head, payloads []byte) {
+	if r == nil {
+		w.Len(0)
+		return w.B, nil
+	}
+	w.Len(len(r.list))
+	for _, o := range r.list {
+		w.Texts(o.Kind, o.Place)
+		meta, _ := o.Meta.(map[string]string)
+		w.Len(len(meta))
+		for _, name := range slices.Sorted(maps.Keys(meta)) {
+			w.Texts(name, meta[name])
+		}
+		w.Texts(logs.PayloadSum(o.Payload))
+		w.Len(len(o.Payload))
+		payloads = append(payloads, o.Payload...)
+	}
+	return w.B, payloads
 }
 
 var errKept = errors.New("its parts are not those that were written")
 
-// readKept reads what written has made.
-func readKept(b []byte) (code [32]byte, p *inductor.Program, records []logs.Out, err error) {
-	r := keptReader{b: b}
-	copy(code[:], r.take(len(code)))
-	prog := r.part()
-	for n := r.count(); n > 0; n-- {
-		o := logs.Out{Kind: string(r.part()), Place: string(r.part())}
-		meta := map[string]string{}
-		for m := r.count(); m > 0; m-- {
-			name := string(r.part())
-			meta[name] = string(r.part())
-		}
-		o.Meta, o.Sum, o.Payload = meta, string(r.part()), r.part()
-		records = append(records, o)
+// keptRecord is a record whose payload is so many of the bytes that come after those of the one before.
+type keptRecord struct {
+	logs.Out
+	size int
+}
+
+// readKept reads what written has made, of which the payloads are so many bytes.
+func readKept(head []byte, payloads int) (code [32]byte, p *inductor.Program, records []keptRecord, err error) {
+	r := wire.Reader{B: head}
+	copy(code[:], r.Take(len(code)))
+	prog := r.Bytes()
+	if records, err = readRecords(&r, payloads); err == nil {
+		p, err = inductor.Read(prog)
 	}
-	if r.bad || len(r.b) != 0 {
-		return code, nil, nil, errKept
-	}
-	p, err = inductor.Read(prog)
 	return code, p, records, err
 }
 
-// keptReader takes parts off; bad says that one was not there.
-type keptReader struct {
-	b   []byte
-	bad bool
-}
-
-func (r *keptReader) take(n int) []byte {
-	if r.bad || n > len(r.b) {
-		r.bad = true
-		return nil
+// readRecords reads to the end what a recorder has written.
+func readRecords(r *wire.Reader, payloads int) ([]keptRecord, error) {
+	list := wire.List(r, func() keptRecord {
+		o := keptRecord{Out: logs.Out{Kind: r.Text(), Place: r.Text()}}
+		if n := r.Len(); n > 0 {
+			meta := make(map[string]string, n)
+			for ; n > 0; n-- {
+				name := r.Text()
+				meta[name] = r.Text()
+			}
+			o.Meta = meta
+		}
+		o.Sum, o.size = r.Text(), r.AtMost(payloads)
+		payloads -= o.size
+		return o
+	})
+	if !r.Done() || payloads != 0 {
+		return nil, errKept
 	}
-	b := r.b[:n:n]
-	r.b = r.b[n:]
-	return b
+	return list, nil
 }
-
-// count is a number of parts, or of bytes: no more than there are bytes.
-func (r *keptReader) count() int {
-	v, n := binary.Uvarint(r.b)
-	if r.bad || n <= 0 || v > uint64(len(r.b)) {
-		r.bad = true
-		return 0
-	}
-	r.b = r.b[n:]
-	return int(v)
-}
-
-func (r *keptReader) part() []byte { return r.take(r.count()) }
 
 // recorder passes records on and keeps them.
 type recorder struct {
@@ -202,8 +222,8 @@ type recorder struct {
 // Emit implements logs.Sink.
 func (r *recorder) Emit(o logs.Out) {
 	r.to.Emit(o)
-	_, named := o.Meta.(map[string]string)
-	if r.whole = r.whole && named && o.ID == r.id && o.Payload != nil; r.whole {
+	meta, named := o.Meta.(map[string]string)
+	if r.whole = r.whole && (o.Meta == nil || named && len(meta) > 0) && o.ID == r.id && o.Payload != nil; r.whole {
 		r.list = append(r.list, logs.Untimed(o))
 	}
 }

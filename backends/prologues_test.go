@@ -69,6 +69,23 @@ func TestDenseBlock(t *testing.T) {
 	everywhere(t, m, g.in, 1e-3)
 }
 
+// TestMadeImagesAskAhead: a convolution that makes its image asks for the lines of its result as others do, where they are more than a
+// cache holds.
+func TestMadeImagesAskAhead(t *testing.T) {
+	for _, c := range []struct {
+		size int
+		asks bool
+	}{{72, true}, {10, false}} {
+		g, out := denseBlock(2, c.size, 32, 2, 16)
+		m := g.outputs(out)
+		text := strings.Join(programFor(t, m, 16).Shards, "")
+		if asks := strings.Contains(text, ".made = 1, .ahead = 1"); asks != c.asks || !strings.Contains(text, ".made = 1") {
+			t.Errorf("images of %dx%d: asks ahead %v, want %v, of a convolution that makes its image", c.size, c.size, asks, c.asks)
+		}
+		everywhere(t, m, g.in, 1e-3)
+	}
+}
+
 // TestMadeImages: images of more pixels than a run of tiles, of fewer than a tile, more channels
 // than a slice of weights, panels that are not full, one image, blocks of 8.
 func TestMadeImages(t *testing.T) {

@@ -42,6 +42,7 @@ type executable struct {
 	code   string                   // entry of the cache that was found before anything was compiled
 	// planned is the program with its kernels, which one that was found is without; nil: prog is.
 	planned func() *inductor.Program
+	kept    [32]byte // the plan that it was found as, or that was kept of it; zeros: none
 }
 
 // runChoice is the runtime library's tc_choice.

@@ -4,6 +4,7 @@ import (
 	"embed"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -20,11 +21,12 @@ var runtimeFiles embed.FS
 
 // runtimeParts are the files, each of which uses those before it.
 var runtimeParts = []string{
-	"pool", "gemm", "half", "small", "thin", "short", "long", "planes", "pixels", "winograd", "depthwise", "conv", "direct", "made",
-	"winoblocks", "winolots", "depthgrad", "grad", "tiles", "convtiles", "product", "attention", "calls",
+	"units", "pool", "gemm", "half", "small", "thin", "runs", "short", "long", "halved", "planes", "pixels", "winograd", "depthwise",
+	"conv", "direct", "made", "winoblocks", "winolots", "depthgrad", "grad", "tiles", "convtiles", "product", "attention", "softmax",
+	"calls",
 }
 
-// runtimeText is the library as one translation unit.
+// runtimeText is the library, of which units.c.txt says what a unit has of it.
 var runtimeText = sync.OnceValue(func() string {
 	var sb strings.Builder
 	for _, part := range runtimeParts {
@@ -38,12 +40,26 @@ var runtimeText = sync.OnceValue(func() string {
 	return sb.String()
 })
 
+// runtimeLevels are how far the compiler goes in each unit. Products and attention are as fast with the second level, measured with
+// AVX-512, and take little more than half of the time to compile.
+var runtimeLevels = []string{"-O2", "-O2", "-O3", "-O3", "-O3"}
+
+// runtimeUnits are the library as units that are compiled side by side.
+func runtimeUnits(flags []string) []unit {
+	units := make([]unit, len(runtimeLevels))
+	for i, level := range runtimeLevels {
+		units[i] = unit{runtimeText(), slices.Concat(flags, []string{fmt.Sprintf("-DTC_UNIT=%d", i), level})}
+	}
+	return units
+}
+
 // runtimeLib is the loaded runtime library. There is one of each width in a
 // process: it owns the thread pool and the fault handler.
 type runtimeLib struct {
 	run, one, packed, regions uintptr
 	threads                   int
 	bfloat                    bfloatWays // of the processor
+	leftOut                   uintptr    // how many panels attentions have left out
 }
 
 // runtimes holds the loaded libraries by path, so that several sets in one
@@ -56,15 +72,15 @@ var runtimes struct {
 // loadRuntime builds the library, once per machine, loads it and starts its
 // pool and its fault handler.
 func (e *engine) loadRuntime() (*runtimeLib, error) {
-	text := runtimeText()
 	flags := append([]string{fmt.Sprintf("-DTC_LANES=%d", e.lanes)}, runtimeFlags...)
 	if e.set.cfg.BFloat == MadeUpTiles {
 		flags = append(flags, "-DTC_TILES")
 	}
 	var lib *runtimeLib
 	_, err := e.cache.Load(codecache.Request{
-		Kind: codecache.Runtime, Parts: []string{text, strings.Join(flags, " "), e.cc.id, e.cpu.Flags},
-		Build: func(dir, out string) error { return e.cc.build(dir, []unit{{text, flags}}, nil, out) },
+		Kind:  codecache.Runtime,
+		Parts: []string{runtimeText(), strings.Join(flags, " "), strings.Join(runtimeLevels, " "), e.cc.id, e.cpu.Flags},
+		Build: func(dir, out string) error { return e.cc.build(dir, runtimeUnits(flags), nil, out) },
 		Load: func(path string) (err error) {
 			lib, err = e.runtimeAt(path)
 			return err
@@ -97,7 +113,9 @@ func (e *engine) startRuntime(path string) (*runtimeLib, error) {
 		return nil, err
 	}
 	syms := map[string]uintptr{}
-	for _, name := range []string{"tc_start", "tc_faults", "tc_trap", "tc_run", "tc_run_one", "tc_packed", "tc_regions", "tc_bfloat"} {
+	for _, name := range []string{
+		"tc_start", "tc_faults", "tc_trap", "tc_run", "tc_run_one", "tc_packed", "tc_regions", "tc_bfloat", "tc_left_out",
+	} {
 		if syms[name], err = dlsym(lib, name); err != nil {
 			return nil, err
 		}
@@ -125,7 +143,7 @@ func (e *engine) startRuntime(path string) (*runtimeLib, error) {
 	n := ccall(syms["tc_start"], uintptr(threads))
 	return &runtimeLib{
 		run: syms["tc_run"], one: syms["tc_run_one"], packed: syms["tc_packed"], regions: syms["tc_regions"], threads: int(n),
-		bfloat: bfloatWays(ccall(syms["tc_bfloat"])),
+		bfloat: bfloatWays(ccall(syms["tc_bfloat"])), leftOut: syms["tc_left_out"],
 	}, nil
 }
 

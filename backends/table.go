@@ -40,6 +40,7 @@ type Set struct {
 	warn    sync.Map
 	widths  sync.Map     // lanes -> *engine, where they are not the machine's
 	lowered atomic.Int64 // graphs that were compiled to C; those that were found are not
+	pure    atomic.Int64 // captured graphs that were made pure; the same
 
 	profiled profiled
 }

@@ -15,6 +15,8 @@ type Builder struct {
 	Before *Node   // insert in front of this node; nil: at the end
 	Stack  []Frame // given to every node
 	NoGrad bool    // given to every node
+	// Derivative is given to every node, too.
+	Derivative bool
 }
 
 var _ ops.Builder = (*Builder)(nil)
@@ -50,7 +52,9 @@ func (b *Builder) Call(row *ops.Op, bound []ops.Arg, kind Kind) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{Name: row.Name, Kind: kind, Op: row.ID, Args: bound, Meta: metaOf(res), Stack: b.Stack, NoGrad: b.NoGrad}
+	n := &Node{
+		Name: row.Name, Kind: kind, Op: row.ID, Args: bound, Meta: metaOf(res), Stack: b.Stack, NoGrad: b.NoGrad, Derivative: b.Derivative,
+	}
 	return b.G.Insert(n, b.Before), nil
 }
 
@@ -73,7 +77,7 @@ func (b *Builder) Item(n *Node, i int) *Node {
 	list := n.Meta.([]ops.Result)
 	return b.G.Insert(&Node{
 		Name: "getitem", Kind: CallFunction, Target: "getitem",
-		Args: []ops.Arg{n, sym.C(i)}, Meta: list[i], Stack: n.Stack, NoGrad: n.NoGrad,
+		Args: []ops.Arg{n, sym.C(i)}, Meta: list[i], Stack: n.Stack, NoGrad: n.NoGrad, Derivative: n.Derivative,
 	}, b.Before)
 }
 
@@ -115,7 +119,7 @@ func (g *Graph) Clone(name string) (*Graph, map[*Node]*Node) {
 func (n *Node) copyWith(f func(*Node) *Node) *Node {
 	c := &Node{
 		Name: n.Name, Kind: n.Kind, Target: n.Target, Op: n.Op, Meta: n.Meta, Stack: n.Stack, Source: n.Source,
-		NoGrad: n.NoGrad, Apply: n.Apply, Flow: n.Flow.clone(),
+		NoGrad: n.NoGrad, Derivative: n.Derivative, Apply: n.Apply, Flow: n.Flow.clone(),
 	}
 	c.Args = mapNodes(n.Args, f).([]any)
 	return c
@@ -123,6 +127,11 @@ func (n *Node) copyWith(f func(*Node) *Node) *Node {
 
 // CopyInto appends a copy of n to h with its inputs mapped by f.
 func (n *Node) CopyInto(h *Graph, f func(*Node) *Node) *Node { return h.Append(n.copyWith(f)) }
+
+// CopyBefore puts a copy of n with its inputs mapped by f in front of the node at.
+func (n *Node) CopyBefore(at *Node, f func(*Node) *Node) *Node {
+	return n.graph.Insert(n.copyWith(f), at)
+}
 
 // Repropagate computes the example value of a call again from those of its arguments.
 func (n *Node) Repropagate() error {

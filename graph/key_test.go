@@ -30,7 +30,7 @@ func keyed(t *testing.T, change func(g *Graph, x, y *Node)) (key string, ok bool
 // AppendKey have to learn of it.
 func TestKeysDiffer(t *testing.T) {
 	for typ, fields := range map[reflect.Type]int{
-		reflect.TypeFor[Node](): 15, reflect.TypeFor[Graph](): 10, reflect.TypeFor[Frame](): 5,
+		reflect.TypeFor[Node](): 16, reflect.TypeFor[Graph](): 10, reflect.TypeFor[Frame](): 5,
 		reflect.TypeFor[ops.TensorMeta](): 6, reflect.TypeFor[ops.ScalarMeta](): 2,
 	} {
 		if typ.NumField() != fields {
@@ -52,6 +52,7 @@ func TestKeysDiffer(t *testing.T) {
 		func(_ *Graph, x, _ *Node) { x.Source = "L.x" },
 		func(_ *Graph, _, y *Node) { y.Op = ops.Mean },
 		func(_ *Graph, _, y *Node) { y.NoGrad = true },
+		func(_ *Graph, _, y *Node) { y.Derivative = true },
 		func(_ *Graph, _, y *Node) { y.Args[1] = []sym.Int{sym.C(0)} },
 		func(_ *Graph, _, y *Node) { y.Args[1] = sym.C(1) },
 		func(_ *Graph, _, y *Node) { y.Args[1] = 1.0 },

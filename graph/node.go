@@ -59,6 +59,8 @@ type Node struct {
 	Source string
 	// NoGrad marks calls made under torch.NoGrad: no gradient flows through.
 	NoGrad bool
+	// Derivative marks what a captured backward pass has written.
+	Derivative bool
 	// Apply is set on calls of a function with a derivative of its own.
 	Apply *Apply
 	// Flow is set on nodes of control flow.

@@ -136,10 +136,17 @@ var passes = pass.NewTable("inductor",
 		Check: func(c *compiler) error { return errors.Join(c.ir.Check(), c.ir.CheckAddresses()) },
 	},
 	pass.Pass[*compiler]{
+		Name: "repeats", Doc: "let products of heads that share keys and values read those where they lie, without a copy for each head",
+		Needs: []pass.Need{{Pass: "lower", Why: "copies are loops, whose addresses are rewritten"}},
+		Run:   (*compiler).repeats, Print: (*compiler).text, Record: true,
+		Check: func(c *compiler) error { return errors.Join(c.ir.Check(), c.ir.CheckAddresses()) },
+	},
+	pass.Pass[*compiler]{
 		Name: "layout", Doc: "choose regions in which channels of images lie side by side",
 		Needs: []pass.Need{
 			{Pass: "lower", Why: "addresses of loops are what is rewritten"},
 			{Pass: "concat", Why: "pieces are found by their addresses in plain images"},
+			{Pass: "repeats", Why: "what a product reads is in a layout then"},
 		},
 		Run: (*compiler).layout, Print: (*compiler).text, Notes: true, Record: true,
 		Check: func(c *compiler) error { return errors.Join(c.ir.Check(), c.ir.CheckAddresses()) },
@@ -267,6 +274,15 @@ func (c *compiler) lower() (int, error) {
 // concat gives concatenations that begin alike one memory.
 func (c *compiler) concat() (int, error) {
 	n := layout.Concat(c.ir)
+	if n > 0 {
+		c.out.IR = c.ir.String()
+	}
+	return n, nil
+}
+
+// repeats drops copies that repeat right operands of products.
+func (c *compiler) repeats() (int, error) {
+	n := layout.Repeats(c.ir)
 	if n > 0 {
 		c.out.IR = c.ir.String()
 	}
@@ -421,7 +437,7 @@ func (c *compiler) provenance() {
 			}
 		} else {
 			part := &c.module.Parts[i]
-			entry.Ops, entry.Bytes, entry.FLOPs = opNames(k.Origins()), k.Traffic(), k.FLOPs()
+			entry.Ops, entry.Bytes, entry.FLOPs = opNames(k.Origins()), k.Traffic(), p.FLOPs(i)
 			entry.From, entry.To, entry.Lines = part.From, part.To, part.Lines
 			c.out.Computes = append(c.out.Computes, nodeNames(k.Origins()))
 		}

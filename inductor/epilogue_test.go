@@ -33,6 +33,10 @@ func TestOperandsOfEpilogues(t *testing.T) {
 			positive, out := mask(b, y, b.Emit(ops.Mm, b.input(24, 16), b.input(16, 40)))
 			return []ops.Value{positive, out}
 		}, []string{"fused_le_logical_not_0", "fused_mm_where_1"}},
+		"a mask that is drawn for what an earlier product gives": {func(b *build) []ops.Value {
+			drawn := b.Emit(ops.Bernoulli, b.Emit(ops.Sin, b.Emit(ops.Mm, b.input(24, 16), b.input(16, 40))), 0.9)
+			return []ops.Value{b.Emit(ops.Mul, b.Emit(ops.Mm, b.input(24, 16), b.input(16, 40)), b.Emit(ops.Div, drawn, 0.9))}
+		}, []string{"fused_mm_sin_0", "extern_bernoulli_1", "fused_mm_div_mul_2"}},
 		"a row for all": {func(b *build) []ops.Value {
 			row := b.Emit(ops.Sin, b.input(40))
 			return []ops.Value{b.Emit(ops.Mul, b.Emit(ops.Mm, b.input(24, 16), b.input(16, 40)), row)}

@@ -118,6 +118,13 @@ var refusals = []refused{
 		}
 		return []ops.Value{y, b.Emit(ops.Sub, w, b.Emit(ops.Mul, y, 0.1))}
 	}},
+	{"template epilogue not satisfied", "the update of an argument runs through memory", func(b *build, with bool) []ops.Value {
+		w, y := b.input(8, 8), b.Emit(ops.Mm, b.input(8, 8), b.input(8, 8)) // a weight that decays by itself, as AdamW's
+		if with {
+			b.replaces = map[int]int{1: 0}
+		}
+		return []ops.Value{y, b.Emit(ops.Sub, b.Emit(ops.Mul, w, 0.9), b.Emit(ops.Mul, y, 0.1))}
+	}},
 	{"template epilogue not satisfied", "the epilogue splits the template's columns", func(b *build, with bool) []ops.Value {
 		y := b.Emit(ops.Mm, b.input(8, 8), b.input(8, 8))
 		if with {

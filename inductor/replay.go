@@ -11,6 +11,7 @@ import (
 	"tcdbg/inductor/sched"
 	"tcdbg/inductor/tune"
 	"tcdbg/logs"
+	"tcdbg/ops"
 )
 
 // This file replays the schedule after any fusion decision from what the
@@ -34,7 +35,8 @@ func (c *compiler) logSchedule() {
 	g := c.graph
 	s := logs.Schedule{
 		Graph: g.Name, Code: g.Code(), Params: c.opt.Params, Hints: map[string]int64{},
-		Lanes: c.opt.Machine.Lanes, Cache: c.opt.Machine.Cache,
+		Replaces: c.opt.Replaces, Trained: c.trained(),
+		Lanes: c.opt.Machine.Lanes, Cache: c.opt.Machine.Cache, BFloat: int(c.opt.Machine.BFloat),
 		NoEpilogueFusion: c.unfused(), NoLayout: c.opt.NoLayout, NoPatterns: c.opt.NoPatterns, MaxFusion: c.maxFusion(),
 		Layout: c.images(), Externs: c.opt.Tuned.Externs,
 	}
@@ -47,6 +49,20 @@ func (c *compiler) logSchedule() {
 	}
 	s.Ops, s.Nodes = opsByNumber(c.ir.Nodes)
 	c.logged(s)
+}
+
+// trained are the placeholders of a training graph that want gradients, which its text does not tell; nil: none.
+func (c *compiler) trained() (out []bool) {
+	if !c.opt.Training {
+		return nil
+	}
+	for i, p := range c.graph.Placeholders() {
+		if m, ok := p.Meta.(*ops.TensorMeta); ok && m.RequiresGrad {
+			out = append(out, make([]bool, i+1-len(out))...)
+			out[i] = true
+		}
+	}
+	return out
 }
 
 // opsByNumber is the operator of op0, op1, ..., and the nodes of the graph that each
@@ -83,8 +99,14 @@ func Replay(s logs.Schedule, decisions int) (groups []Group, steps []logs.Fusion
 	if err != nil {
 		return nil, nil, err
 	}
+	for i, p := range g.Placeholders() {
+		if m, ok := p.Meta.(*ops.TensorMeta); ok && i < len(s.Trained) {
+			m.RequiresGrad = s.Trained[i]
+		}
+	}
 	c, err := compile(g, Options{
-		Machine: cpp.Machine{Lanes: s.Lanes, Cache: s.Cache}, Cores: 1, Params: s.Params, Decisions: decisions,
+		Machine: cpp.Machine{Lanes: s.Lanes, Cache: s.Cache, BFloat: cpp.BFloat(s.BFloat)}, Cores: 1, Decisions: decisions,
+		Params: s.Params, Replaces: s.Replaces, Training: len(s.Trained) > 0,
 		NoEpilogueFusion: s.NoEpilogueFusion, NoLayout: s.NoLayout, NoPatterns: s.NoPatterns, MaxFusion: s.MaxFusion,
 		Tuned: tune.Choices{Layout: s.Layout, Externs: s.Externs},
 	})

@@ -157,7 +157,7 @@ func TestReplayOfOtherText(t *testing.T) {
 // pairs are what decisions are on, and what fusing would save.
 func pairs(steps []logs.FusionStep) (out []string) {
 	for _, s := range steps {
-		out = append(out, fmt.Sprint(s.A, "+", s.B, " ", s.Kind, " ", s.Score))
+		out = append(out, fmt.Sprint(s.A, "+", s.B, " ", s.Kind, " ", s.Score, " ", s.Fused))
 	}
 	return out
 }
@@ -181,6 +181,47 @@ func TestReplayOfOptions(t *testing.T) {
 		}
 		if k.start[0].Layout != map[string]string{"blocks": tune.LayoutBlocks}[name] {
 			t.Errorf("%s: the layout is %q", name, k.start[0].Layout)
+		}
+	}
+}
+
+// TestReplayOfStep: a replay knows which outputs replace which inputs, and that parameters change, as in a step of training.
+func TestReplayOfStep(t *testing.T) {
+	b := newBuild("step")
+	x, dy, w, m := b.input(8, 6), b.input(8, 4), b.param(6, 4), b.input(6, 4)
+	w.TensorMeta().RequiresGrad = true
+	grad := b.Emit(ops.Mm, b.Emit(ops.Permute, x, sym.Consts([]int{1, 0})), dy)
+	next := b.Emit(ops.Add, b.Emit(ops.Mul, m, 0.9), grad)
+	loss := b.Emit(ops.Relu, b.Emit(ops.Mm, x, b.Emit(ops.Mul, w, 2.0)))
+	b.G.SetOutput([]ops.Arg{b.Emit(ops.Sub, w, b.Emit(ops.Mul, next, 0.1)), next, loss})
+	k := &keeper{t: t}
+	p, err := Compile(b.G, Options{
+		Machine: cpp.Machine{Lanes: 8, Cache: 8 << 20, BFloat: cpp.BFloatDot}, Cores: 2, Params: b.params, Log: k,
+		Replaces: map[int]int{0: 2, 1: 3}, Training: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups, steps, err := Replay(k.start[0], 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := pairs(steps), pairs(k.steps); !slices.Equal(got, want) {
+		t.Errorf("the replay decides on %v, the compile did on %v", got, want)
+	}
+	for _, g := range groups {
+		if !strings.Contains(p.Wrapper, g.Source) {
+			t.Errorf("%s of the replay is not of the program:\n%s", g.Kernel, g.Source)
+		}
+	}
+	for name, forget := range map[string]func(*logs.Schedule){
+		"what outputs replace":   func(s *logs.Schedule) { s.Replaces = nil },
+		"what changes each call": func(s *logs.Schedule) { s.Trained = nil },
+	} {
+		other := k.start[0]
+		forget(&other)
+		if _, steps, err = Replay(other, 0); err != nil || slices.Equal(pairs(steps), pairs(k.steps)) {
+			t.Errorf("%s decides nothing here: %v", name, err)
 		}
 	}
 }

@@ -242,14 +242,18 @@ func (Together) ArtifactName() (string, int) { return "tcdbg_together", 1 }
 // Schedule is what the scheduler starts from, written before its decisions. With
 // it the kernels after any of them can be generated again.
 type Schedule struct {
-	Graph  string           `json:"graph"`
-	Code   string           `json:"code"`   // FX text of the graph that was lowered
-	Params []bool           `json:"params"` // placeholders that change rarely
-	Hints  map[string]int64 `json:"hints,omitempty"`
-	Lanes  int              `json:"lanes"` // of a vector
-	Cache  int64            `json:"cache"` // bytes
-	Ops    []string         `json:"ops"`   // of op0, op1, ...: the operator
-	Nodes  [][]string       `json:"nodes"` // of op0, op1, ...: the nodes of Code that it computes
+	Graph  string `json:"graph"`
+	Code   string `json:"code"`   // FX text of the graph that was lowered
+	Params []bool `json:"params"` // placeholders that change rarely
+	// Replaces maps outputs to the placeholders that they replace; Trained are placeholders that change after every call all the same.
+	Replaces map[int]int      `json:"replaces,omitempty"`
+	Trained  []bool           `json:"trained,omitempty"`
+	Hints    map[string]int64 `json:"hints,omitempty"`
+	Lanes    int              `json:"lanes"`            // of a vector
+	Cache    int64            `json:"cache"`            // bytes
+	BFloat   int              `json:"bfloat,omitempty"` // how products of bfloat16 are computed
+	Ops      []string         `json:"ops"`              // of op0, op1, ...: the operator
+	Nodes    [][]string       `json:"nodes"`            // of op0, op1, ...: the nodes of Code that it computes
 	// What kw.Options asked for.
 	NoEpilogueFusion bool `json:"no_epilogue_fusion,omitempty"`
 	NoLayout         bool `json:"no_layout_optimization,omitempty"`

@@ -1,5 +1,7 @@
 package logs
 
+// This file is what is written beside a captured graph: its inputs, and the modules of its nodes.
+
 // GraphInput is what an input of a captured graph was when it was compiled, besides what the
 // graph's text says.
 type GraphInput struct {
@@ -36,3 +38,12 @@ type GraphInputs struct {
 }
 
 func (GraphInputs) ArtifactName() (string, int) { return "tcdbg_graph_inputs", 1 }
+
+// NodeModules is artifact tcdbg_node_modules, which tcdbg exec has a PyTorch program write after each captured
+// graph, and after later stages of it: by the source of a module, L['self'].layers[0], the nodes that were traced in it.
+type NodeModules struct {
+	Stage   string              `json:"stage,omitempty"` // forward, backward, inference; "": captured
+	Modules map[string][]string `json:"modules"`
+}
+
+func (NodeModules) ArtifactName() (string, int) { return "tcdbg_node_modules", 1 }

@@ -100,8 +100,9 @@ func (f *finder) slot(h uint64) uint64 { return (h ^ h>>29) * rollBase >> f.shif
 
 var errSqueezed = errors.New("it does not say what was written")
 
-// unsqueezed is what squeezed was given, in memory that room makes for so many bytes.
-func unsqueezed(in []byte, room func(n int) []byte) ([]byte, error) {
+// pieces walks squeezed bytes and returns the size of the original. For each piece it calls each, which may be nil, with bytes to
+// copy, then with the length and the distance of the repeat that follows them; at the end there may be none.
+func pieces(in []byte, each func(plain []byte, n, back int)) (size int, err error) {
 	bad := false
 	number := func() int {
 		v, n := binary.Uvarint(in)
@@ -112,34 +113,46 @@ func unsqueezed(in []byte, room func(n int) []byte) ([]byte, error) {
 		in = in[n:]
 		return int(v)
 	}
-	size := number()
-	if bad || size > maxText {
-		return nil, errSqueezed
-	}
-	out := room(min(size, 256*len(in)+1<<16))[:0] // a file that lies is not believed at once
-	for len(out) < size {
+	size = number()
+	for done := 0; done < size; {
 		n := number()
-		if bad || n > len(in) || n > size-len(out) {
-			return nil, errSqueezed
+		if bad || n > len(in) || n > size-done {
+			return 0, errSqueezed
 		}
-		out, in = append(out, in[:n]...), in[n:]
-		if len(out) == size {
-			break
+		plain := in[:n]
+		in, done = in[n:], done+n
+		again, back := 0, 0
+		if done < size {
+			again, back = number(), number()
+			if bad || again == 0 || again > size-done || back == 0 || back > done {
+				return 0, errSqueezed
+			}
+			done += again
 		}
-		n = number()
-		back := number()
-		if bad || n == 0 || n > size-len(out) || back == 0 || back > len(out) {
-			return nil, errSqueezed
+		if each != nil {
+			each(plain, again, back)
 		}
+	}
+	if bad || len(in) != 0 {
+		return 0, errSqueezed
+	}
+	return size, nil
+}
+
+// squeezedSize is the length of what unsqueezed makes of in.
+func squeezedSize(in []byte) (int, error) { return pieces(in, nil) }
+
+// unsqueezed is what squeezed was given, in the memory of out, which is of squeezedSize.
+func unsqueezed(in, out []byte) []byte {
+	out = out[:0]
+	_, _ = pieces(in, func(plain []byte, n, back int) {
+		out = append(out, plain...)
 		for n > 0 { // a repeat may reach into itself
 			at := len(out) - back
 			k := min(n, back)
 			out = append(out, out[at:at+k]...)
 			n -= k
 		}
-	}
-	if len(in) != 0 {
-		return nil, errSqueezed
-	}
-	return out, nil
+	})
+	return out
 }

@@ -115,7 +115,7 @@ func expand(
 	g *graph.Graph, n *graph.Node, row *ops.Op, moved map[*graph.Node]bool, told func(old, now *graph.Node),
 ) *graph.Node {
 	before := n.Prev()
-	b := &graph.Builder{G: g, Before: n, Stack: n.Stack, NoGrad: n.NoGrad}
+	b := &graph.Builder{G: g, Before: n, Stack: n.Stack, NoGrad: n.NoGrad, Derivative: n.Derivative}
 	vals := row.Decompose(b, &ops.Call{Op: row, Args: n.Args})
 	if vals == nil {
 		return nil // this call does not decompose (a dtype, a mode)

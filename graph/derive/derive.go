@@ -15,7 +15,7 @@ type Pass struct {
 	G     *graph.Graph
 	Needs map[*graph.Node]bool      // the values through which gradients flow
 	Grads map[*graph.Node]ops.Value // what their gradients have come to so far
-	// NoGrad marks what is written as made under torch.NoGrad.
+	// NoGrad marks what is written as a captured pass has it: made under torch.NoGrad, and a derivative.
 	NoGrad bool
 	// Stack, where it is set, is the place in the program of what is written; else
 	// each derivative has that of its operator.
@@ -29,7 +29,7 @@ type Pass struct {
 
 // Builder writes at the end of the graph what differentiates n.
 func (p *Pass) Builder(n *graph.Node) *graph.Builder {
-	b := &graph.Builder{G: p.G, Stack: p.Stack, NoGrad: p.NoGrad}
+	b := &graph.Builder{G: p.G, Stack: p.Stack, NoGrad: p.NoGrad, Derivative: p.NoGrad}
 	if b.Stack == nil {
 		b.Stack = n.Stack
 	}

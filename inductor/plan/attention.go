@@ -22,6 +22,8 @@ type Attention struct {
 	Inner   *ir.Buffer // as Weights, but for the second kernel alone, which has it in memory where a row's length varies; nil for none
 	Rows    sym.Int    // of a matrix
 	Columns sym.Int
+	Causal  *Causal  // what need not be computed; nil where all has to be
+	Softmax *Softmax // what is made of sums, where it is no more than that
 }
 
 // What a target has to have room for: pointers of one of the three kernels, numbers of a right operand in a
@@ -44,6 +46,8 @@ func (p *Plan) FindAttention() {
 		if !ok {
 			continue
 		}
+		a.Causal = p.causal(a)
+		a.Softmax = p.softmax(a)
 		p.Attentions = append(p.Attentions, a)
 		for _, k := range p.Kernels[i : i+3] {
 			k.Cached = []*ir.Buffer{a.Scores, a.Weights}

@@ -1,13 +1,12 @@
 package plan
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
 
 	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/ops/wire"
 )
 
 // This file writes what a run must know of a plan as bytes, and reads it again in another process. What people and the
@@ -15,332 +14,132 @@ import (
 
 // Append appends the layout to b. ok is false for one that is not written: its sizes vary, or it runs control flow.
 func (p *Layout) Append(b []byte) (out []byte, ok bool) {
-	w := keeper{b: b, ok: len(p.Symbols) == 0}
-	w.text(p.Name)
-	w.int(p.Arena)
-	w.int(int64(len(p.Buffers)))
+	w := keeper{wire.Writer{B: b, Lost: len(p.Symbols) > 0}}
+	w.Other = w.view
+	w.Texts(p.Name)
+	w.Int(p.Arena)
+	w.Len(len(p.Buffers))
 	for i := range p.Buffers {
 		w.buffer(&p.Buffers[i])
 	}
-	w.ints(p.Inputs)
-	w.int(int64(len(p.Outputs)))
+	w.Ints(p.Inputs)
+	w.Len(len(p.Outputs))
 	for i := range p.Outputs {
 		o := &p.Outputs[i]
-		w.int(int64(o.Buffer))
-		w.sizes(o.Shape)
-		w.sizes(o.Stride)
-		w.size(o.Offset)
-		w.arg(o.Value)
+		w.Int(int64(o.Buffer))
+		w.Sizes(o.Shape)
+		w.Sizes(o.Stride)
+		w.Size(o.Offset)
+		w.Arg(o.Value)
 	}
 	w.steps(p.Steps)
 	w.steps(p.Prologue)
-	w.ints(p.Params)
-	w.ints(p.Passing)
-	return w.b, w.ok
+	w.Ints(p.Params)
+	w.Ints(p.Passing)
+	return w.B, !w.Lost
 }
 
-// keeper writes: numbers as varints, lists and texts behind their length, arguments behind a letter of their kind.
-type keeper struct {
-	b  []byte
-	ok bool
-}
-
-func (w *keeper) int(n int64) { w.b = binary.AppendVarint(w.b, n) }
-
-func (w *keeper) ints(list []int) {
-	w.int(int64(len(list)))
-	for _, n := range list {
-		w.int(int64(n))
-	}
-}
-
-func (w *keeper) text(s string) {
-	w.int(int64(len(s)))
-	w.b = append(w.b, s...)
-}
-
-func (w *keeper) size(x sym.Int) {
-	n, known := x.IsConst()
-	w.ok = w.ok && known
-	w.int(n)
-}
-
-func (w *keeper) sizes(list []sym.Int) {
-	w.int(int64(len(list)))
-	for _, x := range list {
-		w.size(x)
-	}
-}
+// keeper writes a layout.
+type keeper struct{ wire.Writer }
 
 func (w *keeper) buffer(b *Buffer) {
-	w.text(b.Name)
-	w.int(int64(b.DType))
-	w.sizes(b.Shape)
-	w.sizes(b.Stride)
-	w.size(b.Span)
-	w.int(b.Offset)
-	w.int(int64(b.Role))
-	w.int(int64(b.Over))
+	w.Texts(b.Name)
+	w.Int(int64(b.DType))
+	w.Sizes(b.Shape)
+	w.Sizes(b.Stride)
+	w.Size(b.Span)
+	w.Int(b.Offset)
+	w.Int(int64(b.Role))
+	w.Int(int64(b.Over))
 }
 
 func (w *keeper) steps(list []Step) {
-	w.int(int64(len(list)))
+	w.Len(len(list))
 	for i := range list {
 		s := &list[i]
-		w.int(int64(s.Segment))
-		w.int(int64(len(s.Names)))
-		for _, name := range s.Names {
-			w.text(name)
-		}
-		w.ints(s.Groups)
+		w.Int(int64(s.Segment))
+		w.Len(len(s.Names))
+		w.Texts(s.Names...)
+		w.Ints(s.Groups)
 		if s.Segment >= 0 || s.Extern == nil {
-			w.ok = w.ok && s.Extern == nil && s.Segment >= 0
+			w.Lost = w.Lost || s.Extern != nil || s.Segment < 0
 			continue
 		}
-		w.ok = w.ok && s.Extern.Flow == nil
-		w.text(ops.Get(s.Extern.Op).Name)
-		w.text(s.Extern.Name)
-		w.text(s.Extern.Reason)
-		w.list(s.Extern.Args)
-		w.ints(s.Extern.Outs)
+		w.Lost = w.Lost || s.Extern.Flow != nil
+		w.Texts(ops.Get(s.Extern.Op).Name, s.Extern.Name, s.Extern.Reason)
+		w.Args(s.Extern.Args)
+		w.Ints(s.Extern.Outs)
 	}
 }
 
-func (w *keeper) list(args []ops.Arg) {
-	w.int(int64(len(args)))
-	for _, a := range args {
-		w.arg(a)
-	}
-}
+// letterView begins a view of a buffer.
+const letterView = 'v'
 
-// arg writes an argument of an extern call, or a result that is no buffer.
-func (w *keeper) arg(a ops.Arg) {
-	switch a := a.(type) {
-	case nil:
-		w.b = append(w.b, 'n')
-	case BufferView:
-		w.b = append(w.b, 'v')
-		w.int(int64(a.Buffer))
-		w.sizes(a.Shape)
-		w.sizes(a.Stride)
-		w.size(a.Offset)
-	case []ops.Arg:
-		w.b = append(w.b, 'l')
-		w.list(a)
-	case sym.Int:
-		w.b = append(w.b, 'i')
-		w.size(a)
-	case []sym.Int:
-		w.b = append(w.b, 'I')
-		w.sizes(a)
-	case float64:
-		w.b = append(w.b, 'f')
-		w.float(a)
-	case []float64:
-		w.b = append(w.b, 'F')
-		w.int(int64(len(a)))
-		for _, x := range a {
-			w.float(x)
-		}
-	case bool:
-		w.b = append(w.b, 'b')
-		w.bool(a)
-	case []bool:
-		w.b = append(w.b, 'B')
-		w.int(int64(len(a)))
-		for _, x := range a {
-			w.bool(x)
-		}
-	case string:
-		w.b = append(w.b, 's')
-		w.text(a)
-	case ops.DType:
-		w.b = append(w.b, 'd')
-		w.int(int64(a))
-	case ops.Device:
-		w.b = append(w.b, 'D')
-		w.text(string(a))
-	default:
-		w.ok = false
+// view writes an argument of an extern call, or a result, that is a buffer.
+func (w *keeper) view(a ops.Arg) bool {
+	v, ok := a.(BufferView)
+	if ok {
+		w.Letter(letterView)
+		w.Int(int64(v.Buffer))
+		w.Sizes(v.Shape)
+		w.Sizes(v.Stride)
+		w.Size(v.Offset)
 	}
-}
-
-func (w *keeper) float(x float64) { w.b = binary.LittleEndian.AppendUint64(w.b, math.Float64bits(x)) }
-
-func (w *keeper) bool(v bool) {
-	if v {
-		w.b = append(w.b, 1)
-		return
-	}
-	w.b = append(w.b, 0)
+	return ok
 }
 
 var errKept = errors.New("it is no plan that this program has written")
 
 // ReadLayout reads what Append has written. What it returns names no buffer, input or place in memory that is not there.
-func ReadLayout(b []byte) (p *Layout, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			if e, ok := v.(error); ok && errors.Is(e, errKept) {
-				p, err = nil, e
-				return
-			}
-			panic(v)
-		}
-	}()
-	r := reader{b}
-	p = &Layout{Name: r.text(), Arena: r.int()}
-	p.Buffers = make([]Buffer, r.count())
-	for i := range p.Buffers {
-		r.buffer(&p.Buffers[i])
+func ReadLayout(b []byte) (*Layout, error) {
+	r := reader{wire.Reader{B: b}}
+	r.Other = r.view
+	p := &Layout{
+		Name: r.Text(), Arena: r.Int(), Buffers: wire.List(&r.Reader, r.buffer), Inputs: r.Ints(),
+		Outputs: wire.List(&r.Reader, r.output), Steps: r.steps(), Prologue: r.steps(), Params: r.Ints(), Passing: r.Ints(),
 	}
-	p.Inputs = r.ints()
-	p.Outputs = make([]Output, r.count())
-	for i := range p.Outputs {
-		o := &p.Outputs[i]
-		o.Buffer, o.Shape, o.Stride, o.Offset, o.Value = int(r.int()), r.sizes(), r.sizes(), r.size(), r.arg()
-	}
-	p.Steps, p.Prologue = r.steps(), r.steps()
-	p.Params, p.Passing = r.ints(), r.ints()
-	if len(r.b) != 0 {
+	if !r.Done() {
 		return nil, errKept
 	}
 	return p, p.checkKept()
 }
 
-// reader reads what a keeper has written; it panics with errKept where that cannot be.
-type reader struct{ b []byte }
+// reader reads what a keeper has written.
+type reader struct{ wire.Reader }
 
-func (r *reader) take(n int) []byte {
-	if n < 0 || n > len(r.b) {
-		panic(errKept)
-	}
-	b := r.b[:n]
-	r.b = r.b[n:]
-	return b
-}
-
-func (r *reader) int() int64 {
-	v, n := binary.Varint(r.b)
-	if n <= 0 {
-		panic(errKept)
-	}
-	r.b = r.b[n:]
-	return v
-}
-
-// count is the length of a list, of which each member takes a byte at least.
-func (r *reader) count() int {
-	n := r.int()
-	if n < 0 || n > int64(len(r.b)) {
-		panic(errKept)
-	}
-	return int(n)
-}
-
-func (r *reader) text() string  { return string(r.take(r.count())) }
-func (r *reader) size() sym.Int { return sym.Const(r.int()) }
-
-func (r *reader) ints() []int {
-	out := make([]int, r.count())
-	for i := range out {
-		out[i] = int(r.int())
-	}
-	return out
-}
-
-func (r *reader) sizes() []sym.Int {
-	out := make([]sym.Int, r.count())
-	for i := range out {
-		out[i] = r.size()
-	}
-	return out
-}
-
-func (r *reader) buffer(b *Buffer) {
-	*b = Buffer{
-		Name: r.text(), DType: r.dtype(), Shape: r.sizes(), Stride: r.sizes(), Span: r.size(),
-		Offset: r.int(), Role: Role(r.int()), Over: int(r.int()),
+func (r *reader) buffer() Buffer {
+	return Buffer{
+		Name: r.Text(), DType: r.DType(), Shape: r.Sizes(), Stride: r.Sizes(), Span: r.Size(),
+		Offset: r.Int(), Role: Role(r.Int()), Over: int(r.Int()),
 	}
 }
 
-func (r *reader) dtype() ops.DType {
-	d := r.int()
-	if d < 0 || d >= int64(ops.NumDTypes) {
-		panic(errKept)
-	}
-	return ops.DType(d)
+func (r *reader) output() Output {
+	return Output{Buffer: int(r.Int()), Shape: r.Sizes(), Stride: r.Sizes(), Offset: r.Size(), Value: r.Arg()}
 }
 
-func (r *reader) steps() []Step {
-	out := make([]Step, r.count())
-	for i := range out {
-		s := &out[i]
-		s.Segment = int(r.int())
-		s.Names = make([]string, r.count())
-		for k := range s.Names {
-			s.Names[k] = r.text()
-		}
-		if s.Groups = r.ints(); s.Segment >= 0 {
-			continue
-		}
-		op, ok := ops.Lookup(r.text())
-		if !ok {
-			panic(errKept)
-		}
-		s.Extern = &Extern{Op: op.ID, Name: r.text(), Reason: r.text(), Args: r.list(), Outs: r.ints()}
+func (r *reader) steps() []Step { return wire.List(&r.Reader, r.step) }
+
+func (r *reader) step() Step {
+	s := Step{Segment: int(r.Int()), Names: wire.List(&r.Reader, r.Text), Groups: r.Ints()}
+	if s.Segment >= 0 {
+		return s
 	}
-	return out
+	op, ok := ops.Lookup(r.Text())
+	if !ok {
+		r.Fail()
+		return s
+	}
+	s.Extern = &Extern{Op: op.ID, Name: r.Text(), Reason: r.Text(), Args: r.Args(), Outs: r.Ints()}
+	return s
 }
 
-func (r *reader) list() []ops.Arg {
-	out := make([]ops.Arg, r.count())
-	for i := range out {
-		out[i] = r.arg()
+func (r *reader) view(letter byte) (ops.Arg, bool) {
+	if letter != letterView {
+		return nil, false
 	}
-	return out
+	return BufferView{Buffer: int(r.Int()), Shape: r.Sizes(), Stride: r.Sizes(), Offset: r.Size()}, true
 }
-
-func (r *reader) arg() ops.Arg {
-	switch r.take(1)[0] {
-	case 'n':
-		return nil
-	case 'v':
-		return BufferView{Buffer: int(r.int()), Shape: r.sizes(), Stride: r.sizes(), Offset: r.size()}
-	case 'l':
-		return r.list()
-	case 'i':
-		return r.size()
-	case 'I':
-		return r.sizes()
-	case 'f':
-		return r.float()
-	case 'F':
-		out := make([]float64, r.count())
-		for i := range out {
-			out[i] = r.float()
-		}
-		return out
-	case 'b':
-		return r.bool()
-	case 'B':
-		out := make([]bool, r.count())
-		for i := range out {
-			out[i] = r.bool()
-		}
-		return out
-	case 's':
-		return r.text()
-	case 'd':
-		return r.dtype()
-	case 'D':
-		return ops.Device(r.text())
-	}
-	panic(errKept)
-}
-
-func (r *reader) float() float64 { return math.Float64frombits(binary.LittleEndian.Uint64(r.take(8))) }
-func (r *reader) bool() bool     { return r.take(1)[0] != 0 }
 
 // checkKept wants each number that names something to name what is there, as CheckBuffers and CheckSteps do of a plan
 // with its kernels.

@@ -33,6 +33,7 @@ type Plan struct {
 	hoisted  map[*ir.Buffer]bool // made by the prologue
 	packed   map[int]*Packing    // [] /* group */ what it reads; see Pack
 	traffic  *traffic
+	writer   map[*ir.Buffer]*ir.Node // see writers
 }
 
 // New begins the plan of a lowered program. Outputs replace the content of inputs as

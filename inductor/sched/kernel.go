@@ -85,6 +85,7 @@ func NewKernel(g *Group, needed func(*ir.Buffer) bool) *Kernel {
 	}
 	k.Loops = g.Vars
 	k.phases()
+	k.delay(needed)
 	k.places(needed)
 	k.Vec = k.vector()
 	if g.Before != nil {

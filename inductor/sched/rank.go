@@ -22,7 +22,7 @@ func (s *scheduler) ranks(cs []candidate) {
 			c.rank = 1
 		}
 		switch {
-		case !c.vertical || c.b.Template || c.b.typed():
+		case !c.vertical || c.b.Template || c.b.Extern || c.b.typed():
 		case c.epilogue:
 			chain = append(chain, c.b)
 		default:

@@ -13,7 +13,8 @@ import (
 // it walks four arrays whose rows fall into the same sets of a cache (docs/tried.md).
 
 // updatesOf are the nodes of which all that comes is the new content of an input that
-// one of them reads; replaces maps positions of outputs to those of the inputs.
+// one of them reads, as AdamW reads a parameter first to shrink it; replaces maps positions of outputs to those of the
+// inputs.
 func updatesOf(p *ir.Program, replaces map[int]int) map[*ir.Node]bool {
 	if len(replaces) == 0 {
 		return nil
@@ -24,9 +25,21 @@ func updatesOf(p *ir.Program, replaces map[int]int) map[*ir.Node]bool {
 			over[b] = p.Inputs[in]
 		}
 	}
-	readers := map[*ir.Buffer][]*ir.Node{}
+	readers, writer := map[*ir.Buffer][]*ir.Node{}, map[*ir.Buffer]*ir.Node{}
 	for _, n := range p.Nodes {
 		n.Reads(func(b *ir.Buffer, _ *ir.Index) { readers[b] = append(readers[b], n) })
+		n.Writes(func(b *ir.Buffer, _ *ir.Index) { writer[b] = n })
+	}
+	var reads func(n *ir.Node, input *ir.Buffer) bool
+	reads = func(n *ir.Node, input *ir.Buffer) (found bool) {
+		n.Reads(func(b *ir.Buffer, _ *ir.Index) {
+			if w := writer[b]; b == input {
+				found = true
+			} else if w != nil && !found && b.Kind == ir.Temp && w.Kind == ir.Pointwise && len(readers[b]) == 1 {
+				found = reads(w, input)
+			}
+		})
+		return found
 	}
 	out := map[*ir.Node]bool{}
 	for _, n := range slices.Backward(p.Nodes) {
@@ -40,7 +53,7 @@ func updatesOf(p *ir.Program, replaces map[int]int) map[*ir.Node]bool {
 			case slices.ContainsFunc(rs, func(r *ir.Node) bool { return !out[r] }):
 				only = false
 			case b.Kind == ir.Result:
-				only = only && over[b] != nil && (len(rs) > 0 || readsBuffer(n, over[b]))
+				only = only && over[b] != nil && (len(rs) > 0 || reads(n, over[b]))
 			default:
 				only = only && len(rs) > 0
 			}
@@ -50,12 +63,6 @@ func updatesOf(p *ir.Program, replaces map[int]int) map[*ir.Node]bool {
 		}
 	}
 	return out
-}
-
-func readsBuffer(n *ir.Node, b *ir.Buffer) bool {
-	found := false
-	n.Reads(func(r *ir.Buffer, _ *ir.Index) { found = found || r == b })
-	return found
 }
 
 // isUpdate reports whether all nodes of a group are such.

@@ -72,7 +72,7 @@ type feedState struct {
 	start   time.Time
 	took    time.Duration
 	cancel  context.CancelFunc
-	done    chan struct{}          // closed when the trace was read to its end
+	done    chan struct{}          // closed when the trace and the output were read to their ends
 	exited  chan struct{}          // closed when the child has ended
 	state   logs.State             // what the engine said last, as of the last snapshot
 	trials  atomic.Pointer[trials] // of remedies; nil: none were asked for yet
@@ -108,10 +108,15 @@ func (f *feed) follow(st *feedState, paths []string, o logs.Options) error {
 	st.fold = fold.New(store)
 	st.fold.SetTitle(f.title)
 	st.fold.SetSource(f.sourceOfRun)
+	printed := make(chan struct{}) // closed when the output was read to its end
+	live := st.live                // what watch is about to change
 	if st.out != nil {
-		live := st.live // what watch is about to change
-		f.guard(func() { st.out.follow(ctx, live) })
+		f.guard(func() {
+			defer close(printed)
+			st.out.follow(ctx, live)
+		})
 	} else {
+		close(printed)
 		st.printed = newPrintedLog(store)
 	}
 	if st.run != nil {
@@ -136,6 +141,9 @@ func (f *feed) follow(st *feedState, paths []string, o logs.Options) error {
 		}
 		if err != nil && !errors.Is(err, context.Canceled) {
 			f.fail(err)
+		}
+		if !live || ctx.Err() != nil { // otherwise the program may print more
+			<-printed
 		}
 	})
 	return nil

@@ -170,13 +170,18 @@ func (p *pauser) send(command ctl.Command) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.keep(command)
-	sent := 0
+	sent, ended := 0, 0
 	var errs []error
 	for _, c := range p.conns {
 		if command.Process != 0 && command.Process != c.pid {
 			continue
 		}
-		if err := c.send(command); err != nil {
+		err := c.send(command)
+		if errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
+			ended++ // just now: serve is about to see it
+			continue
+		}
+		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: process %d does not listen: %w", command.Verb, c.pid, err))
 			continue
 		}
@@ -191,6 +196,9 @@ func (p *pauser) send(command ctl.Command) error {
 	}
 	if command.Process != 0 {
 		return fmt.Errorf("%s: process %d has ended", command.Verb, command.Process)
+	}
+	if ended > 0 {
+		return fmt.Errorf("%s: no Python process listens any more", command.Verb)
 	}
 	return fmt.Errorf("%s: no Python process listens: none has started yet, or it was started with -I, -E or -S", command.Verb)
 }

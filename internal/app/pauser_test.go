@@ -1,6 +1,8 @@
 package app
 
 import (
+	"bufio"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -115,6 +117,51 @@ func TestPausedProgram(t *testing.T) {
 	}
 	if n := len(f.Snapshot().Session.Stops); n != 3 {
 		t.Errorf("%d stops in the records", n)
+	}
+}
+
+// A process that has just ended, which the viewer has not seen yet, is no error for those
+// that run on.
+func TestProcessJustEnded(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	process := func(pid int) (*pausable, net.Conn) {
+		theirs, err := net.Dial("unix", socket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ours, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _, _ = ours.Close(), theirs.Close() })
+		return &pausable{ours, pid}, theirs
+	}
+	runs, out := process(1)
+	ended, gone := process(2)
+	_ = gone.Close()
+	p := &pauser{conns: []*pausable{ended, runs}}
+	if err := p.send(ctl.Command{Verb: ctl.Continue}); err != nil {
+		t.Error(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || !strings.Contains(line, "continue") {
+		t.Errorf("%q %v", line, err)
+	}
+	for _, c := range []struct {
+		command ctl.Command
+		want    string
+	}{
+		{ctl.Command{Verb: ctl.Continue, Process: 2}, "continue: process 2 has ended"},
+		{ctl.Command{Verb: ctl.Pause}, "pause: no Python process listens any more"},
+	} {
+		p.conns = []*pausable{ended}
+		if err := p.send(c.command); err == nil || err.Error() != c.want {
+			t.Errorf("%v, wanted %q", err, c.want)
+		}
 	}
 }
 

@@ -31,6 +31,8 @@ const (
 	stdoutFile = "stdout"
 	stderrFile = "stderr"
 	faultFile  = "fault"
+
+	newInfoFile = infoFile + ".new" // becomes run.json when it is whole
 )
 
 // State is how a run is doing.
@@ -218,7 +220,7 @@ func (r *Run) save() error {
 	if err != nil {
 		return err
 	}
-	tmp := r.file(infoFile + ".new")
+	tmp := r.file(newInfoFile)
 	if err = os.WriteFile(tmp, append(text, '\n'), 0o644); err == nil {
 		err = os.Rename(tmp, r.file(infoFile))
 	}
@@ -291,16 +293,33 @@ func loadRun(path string) (*Run, error) {
 // alive reports whether the run's lock is held: by a viewer, or by a program that
 // was started under one.
 func (r *Run) alive() bool {
+	held := true
+	r.ifDead(func() { held = false })
+	return held
+}
+
+// ifDead does something about a run whose lock nobody holds; a run that begins meanwhile
+// waits for it.
+func (r *Run) ifDead(do func()) {
 	f, err := regular.Open(r.file(lockFile))
 	if err != nil {
-		return false
+		do()
+		return
 	}
 	defer f.Close()
-	return syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil
+	if syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == nil {
+		do()
+	}
+}
+
+// tidy removes what a viewer that was killed has left: it was about to become run.json.
+func tidy(path string) {
+	r := &Run{Path: path}
+	r.ifDead(func() { _ = os.Remove(r.file(newInfoFile)) })
 }
 
 // listRuns returns all runs, oldest first; folders that are no runs are left
-// out.
+// out. What viewers that were killed have left half made is removed.
 func listRuns() ([]*Run, error) {
 	root, err := runsRoot()
 	if err != nil {
@@ -315,7 +334,12 @@ func listRuns() ([]*Run, error) {
 	}
 	var runs []*Run
 	for _, e := range entries {
-		if r, err := loadRun(filepath.Join(root, e.Name())); err == nil {
+		path := filepath.Join(root, e.Name())
+		r, err := loadRun(path)
+		if err != nil || r.Info.End == nil && r.Info.State != Running {
+			tidy(path)
+		}
+		if err == nil {
 			runs = append(runs, r)
 		}
 	}

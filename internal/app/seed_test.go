@@ -37,7 +37,7 @@ func TestTrialsShareTheRuntimeLibrary(t *testing.T) {
 	}
 	runtimes, graphs := 0, 0
 	for line := range strings.Lines(string(log)) {
-		if strings.Contains(line, "-DTC_LANES=") {
+		if strings.Contains(line, "-DTC_UNIT=0") {
 			runtimes++
 		} else if strings.Contains(line, "unit0.c") {
 			graphs++

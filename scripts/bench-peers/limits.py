@@ -55,13 +55,26 @@ def measure(threads):
     return Machine(*(float(word) for word in out.split()))
 
 
+@contextlib.contextmanager
+def every_operator():
+    """Attention as one operator, as nn.MultiheadAttention has it in evaluation, is not counted: its parts are."""
+    import torch
+
+    before = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(before)
+
+
 def work_of(workload, module, inputs):
     """Floating-point operations of products and convolutions, and bytes that have to be moved once:
     inputs, weights and results, and in training each parameter, its gradient and the optimizer's state."""
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 
-    with FlopCounterMode(display=False) as counter:
+    with every_operator(), FlopCounterMode(display=False) as counter:
         out = module(*inputs[: len(inputs) - bool(workload.optimizer)])
         if workload.optimizer:
             out.sum().backward()

@@ -138,13 +138,10 @@ func (tr *Trace) beginBackward(in *ssa.Call) {
 	f, param := tr.th.Push(cl.Fn, cl.Free, nil), cl.Fn.Params[0]
 	tr.In.Copy(param.Type(), f.Addr(param), unsafe.Pointer(&grads))
 	tr.backing(param.Type(), f.Addr(param))
-	sh := &shadow{
-		frame: f, initial: -1, tracked: map[ssa.Value]*value.Tracked{param: nil},
-		assigned: map[ssa.Value]bool{param: true}, free: tracked, backward: true,
-	}
-	for i, fv := range cl.Fn.FreeVars {
-		sh.tracked[fv] = tracked[i]
-	}
+	sh := tr.newShadow(f, -1)
+	sh.backward = true
+	sh.set(param, nil)
+	sh.bind(tracked)
 	tr.shadows = append(tr.shadows, sh)
 }
 

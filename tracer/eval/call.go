@@ -104,18 +104,14 @@ func (tr *Trace) inline(in *ssa.Call, fn *ssa.Function, free []unsafe.Pointer) {
 	if top == tr.top().frame { // the host ran it natively (an intrinsic)
 		breakAt(breaks.UnknownNativeCall, "%s", fn)
 	}
-	sh := &shadow{frame: top, initial: -1, tracked: map[ssa.Value]*value.Tracked{}, assigned: map[ssa.Value]bool{}}
+	sh := tr.newShadow(top, -1)
 	if name == autogradPath+"Apply" {
 		sh.apply = in
 	}
 	for i, p := range args {
-		sh.tracked[p] = tracked[i]
-		sh.assigned[p] = true
+		sh.set(p, tracked[i])
 	}
-	for i, fv := range fn.FreeVars {
-		sh.tracked[fv] = freeTracked[i]
-	}
-	sh.free = freeTracked
+	sh.bind(freeTracked)
 	tr.shadows = append(tr.shadows, sh)
 }
 

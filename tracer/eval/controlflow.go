@@ -162,15 +162,13 @@ func (tr flows) enterFlowBody(c *controlFlow, f place, name string, into ssa.Cal
 	}
 	tracked := tr.boundTracked(cl, cl.Fn, f.n)
 	frame := tr.th.Push(cl.Fn, cl.Free, into)
-	sh := &shadow{frame: frame, initial: -1, tracked: map[ssa.Value]*value.Tracked{}, assigned: map[ssa.Value]bool{}, free: tracked}
+	sh := tr.newShadow(frame, -1)
 	for i, p := range given {
 		param := cl.Fn.Params[i]
 		tr.In.Copy(param.Type(), frame.Addr(param), p.at)
-		sh.tracked[param], sh.assigned[param] = p.n, true
+		sh.set(param, p.n)
 	}
-	for i, fv := range cl.Fn.FreeVars {
-		sh.tracked[fv] = tracked[i]
-	}
+	sh.bind(tracked)
 	tr.shadows = append(tr.shadows, sh)
 	return sh
 }

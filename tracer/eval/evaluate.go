@@ -101,6 +101,7 @@ func (tr *Trace) Steps() (logs.TraceSteps, bool) {
 func newFrames(env *Env, in *host.Interp, region []*host.Frame) *frames {
 	fs := &frames{
 		env: env, In: in, th: in.NewThread(), src: value.NewSources(in, len(region)-1), base: region, constants: map[ssa.Value]string{},
+		lines: map[*host.Code]*codeLines{},
 	}
 	for f := region[0].Caller; f != nil; f = f.Caller {
 		fs.callers = append([]*host.Frame{f}, fs.callers...)
@@ -108,10 +109,7 @@ func newFrames(env *Env, in *host.Interp, region []*host.Frame) *frames {
 	for i, f := range region {
 		cp := f.Clone()
 		fs.th.PushFrame(cp)
-		fs.shadows = append(
-			fs.shadows,
-			&shadow{frame: cp, initial: i, tracked: map[ssa.Value]*value.Tracked{}, assigned: map[ssa.Value]bool{}},
-		)
+		fs.shadows = append(fs.shadows, fs.newShadow(cp, i))
 	}
 	return fs
 }
@@ -135,7 +133,7 @@ func (fs *frames) Region() *host.Frame { return fs.base[0].Caller }
 
 // Symbol is the symbolic number in a register of the top frame, "" for others.
 func (fs *frames) Symbol(v ssa.Value) string {
-	n := fs.top().tracked[v]
+	n := fs.top().known(v).tracked
 	switch {
 	case n == nil:
 	case n.Number != nil:

@@ -67,7 +67,7 @@ func (fs *frames) iterators() []ssa.Instruction {
 	for i, sh := range fs.shadows {
 		live := fs.liveIn(sh, i == len(fs.shadows)-1)
 		for v := range live {
-			if r, ok := v.(*ssa.Range); ok && sh.assigned[v] {
+			if r, ok := v.(*ssa.Range); ok && sh.known(v).assigned {
 				out = append(out, r)
 			}
 		}
@@ -89,7 +89,7 @@ func (rs *reconstructor) frames(entry *replay.Entry) {
 		tr.shadows = shadows[:i+1] // tracked values are read as this frame sees them
 		live := tr.liveIn(sh, i == len(shadows)-1)
 		for _, v := range registersOf(sh.frame.Code.Fn) {
-			if !live[v] || (sh.initial >= 0 && !sh.assigned[v]) {
+			if !live[v] || (sh.initial >= 0 && !sh.known(v).assigned) {
 				continue
 			}
 			if _, free := v.(*ssa.FreeVar); free {

@@ -7,7 +7,6 @@ import (
 	"tcdbg/ops"
 	"tcdbg/torch"
 	"tcdbg/tracer/breaks"
-	"tcdbg/tracer/value"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -38,10 +37,9 @@ func inlineBody(tr *Trace, in *ssa.Call, v ssa.Value, mode string) *shadow {
 	tracked := tr.freeTracked(&ssa.CallCommon{Value: v}, cl.Fn, cl.Free)
 	tr.skip()
 	f := tr.th.Push(cl.Fn, cl.Free, nil)
-	sh := &shadow{frame: f, initial: -1, tracked: map[ssa.Value]*value.Tracked{}, assigned: map[ssa.Value]bool{}, free: tracked, mode: in}
-	for i, fv := range cl.Fn.FreeVars {
-		sh.tracked[fv] = tracked[i]
-	}
+	sh := tr.newShadow(f, -1)
+	sh.mode = in
+	sh.bind(tracked)
 	tr.shadows = append(tr.shadows, sh)
 	return sh
 }

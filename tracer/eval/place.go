@@ -34,21 +34,36 @@ func posAt(prog *host.Program, f *host.Frame, off int) logs.Pos {
 	}
 }
 
+// codeLines is what a trace has found out about where the instructions of a function are, by their number.
+type codeLines struct {
+	torch bool        // the function is torch's own
+	pos   []*logs.Pos // nil: not asked for yet
+	// steps is what the record of steps calls their lines, plus 2, and seen how often it has the instruction: up to maxRepeats.
+	steps []int
+	seen  []uint8
+}
+
+func (fs *frames) linesOf(c *host.Code) *codeLines {
+	l := fs.lines[c]
+	if l == nil {
+		file := fs.env.Prog.Fset.Position(c.Fn.Pos()).Filename
+		l = &codeLines{torch: value.OwnSource(filepath.ToSlash(file)), pos: make([]*logs.Pos, len(c.Instrs))}
+		fs.lines[c] = l
+	}
+	return l
+}
+
 // placeAt is posAt, which a trace asks again and again of the same few calls.
 func (fs *frames) placeAt(f *host.Frame, off int) logs.Pos {
 	if f == nil || f.PC+off < 0 || f.PC+off >= len(f.Code.Instrs) {
 		return logs.Pos{}
 	}
-	in := f.Code.Instrs[f.PC+off]
-	p, known := fs.places[in]
-	if !known {
-		p = posAt(fs.env.Prog, f, off)
-		if fs.places == nil {
-			fs.places = map[ssa.Instruction]logs.Pos{}
-		}
-		fs.places[in] = p
+	known := &fs.linesOf(f.Code).pos[f.PC+off]
+	if *known == nil {
+		p := posAt(fs.env.Prog, f, off)
+		*known = &p
 	}
-	return p
+	return **known
 }
 
 // fullName is the name of fn with its package, which a trace asks at each call.

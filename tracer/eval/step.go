@@ -304,8 +304,10 @@ func (tr *Trace) ret(in *ssa.Return) *stop {
 	for i, r := range in.Results {
 		tracked[i] = tr.tracked(r)
 	}
+	done := tr.top()
 	tr.exec()
 	tr.shadows = tr.shadows[:len(tr.shadows)-1]
+	tr.drop(done)
 	caller := tr.callOf(tr.top())
 	if caller == nil {
 		return nil

@@ -64,23 +64,26 @@ func opcode(in ssa.Instruction) string {
 func (tr *Trace) variable(v ssa.Value) string {
 	switch v := v.(type) {
 	case *ssa.Const:
-		return tr.constantText(v, func() string { return strings.TrimSuffix(v.Name(), ":"+v.Type().String()) })
+		return constantText(tr.frames, v, "ConstantVariable(", func(v *ssa.Const) string {
+			return strings.TrimSuffix(v.Name(), ":"+v.Type().String())
+		})
 	case *ssa.Global:
 		return "LazyVariableTracker(G['" + v.Name() + "'])"
 	case *ssa.Function:
-		return "UserFunctionVariable(" + value.FuncName(v) + ")"
+		return constantText(tr.frames, v, "UserFunctionVariable(", value.FuncName)
 	case *ssa.Builtin:
 		return "BuiltinVariable(" + v.Name() + ")"
 	}
 	if t, ok := tr.TensorOf(v); ok {
 		return "TensorVariable(" + tr.Nodes[t].Name + ")"
 	}
-	n, met := tr.top().tracked[v] // not tracked, which would make a source of it
+	r := tr.top().known(v) // not tracked, which would make a source of it
+	n := r.tracked
 	switch {
-	case !met && tr.top().initial >= 0:
+	case !r.met && tr.top().initial >= 0:
 		return "LazyVariableTracker(L['" + value.LocalName(v) + "'])"
 	case n == nil:
-		return tr.constantText(v, func() string { return value.LocalName(v) })
+		return constantText(tr.frames, v, "ConstantVariable(", value.LocalName)
 	case n.Number != nil:
 		return "SymNodeVariable(" + n.Number.String() + ")"
 	case n.Size != nil:
@@ -96,10 +99,10 @@ func (tr *Trace) variable(v ssa.Value) string {
 }
 
 // constantText is what is said of a value that does not vary. One of torch's own is met in each call.
-func (fs *frames) constantText(v ssa.Value, name func() string) string {
+func constantText[V ssa.Value](fs *frames, v V, kind string, name func(V) string) string {
 	text, known := fs.constants[v]
 	if !known {
-		text = "ConstantVariable(" + name() + ")"
+		text = kind + name(v) + ")"
 		fs.constants[v] = text
 	}
 	return text

@@ -1,8 +1,6 @@
 package eval
 
 import (
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"tcdbg/graph"
@@ -28,15 +26,14 @@ const (
 type stepRecord struct {
 	tr     *Trace
 	out    logs.TraceSteps
-	places map[placeOf]int
-	seen   map[ssa.Instruction]int
-	own    map[*ssa.Function]bool // torch's
-	lastAt int                    // place of the newest step
-	within *shadow                // the call of torch's own code whose steps are at one line of the program,
-	line   logs.Pos               // this one
+	places map[logs.Pos]int
+	lastAt int // place of the newest step
 
 	// The instruction that is being evaluated, and what there was before it.
 	in     ssa.Instruction
+	code   *codeLines
+	pc     int // in that
+	asked  []*ssa.Value
 	step   logs.StepOnce
 	left   bool // it is recorded only where it adds something
 	last   *graph.Node
@@ -44,14 +41,8 @@ type stepRecord struct {
 	guards int
 }
 
-// placeOf is an instruction; those of torch's own code are at the line that calls it.
-type placeOf struct {
-	in   ssa.Instruction
-	line int
-}
-
 func newStepRecord(tr *Trace) *stepRecord {
-	return &stepRecord{tr: tr, places: map[placeOf]int{}, seen: map[ssa.Instruction]int{}, own: map[*ssa.Function]bool{}, lastAt: -1}
+	return &stepRecord{tr: tr, places: map[logs.Pos]int{}, lastAt: -1}
 }
 
 // before takes down the instruction that is about to be evaluated.
@@ -65,15 +56,23 @@ func (r *stepRecord) before() {
 		r.in = nil // nothing that people wrote
 		return
 	}
-	r.left = r.seen[r.in] >= maxRepeats || len(r.out.Steps) >= maxRecorded
+	if r.code, r.pc = tr.top().code, tr.th.Top().PC; r.code.seen == nil {
+		r.code.seen, r.code.steps = make([]uint8, len(r.code.pos)), make([]int, len(r.code.pos))
+	}
+	r.left = r.code.seen[r.pc] >= maxRepeats || len(r.out.Steps) >= maxRecorded
 	r.step.At, r.step.Depth, r.step.Instr = r.place(), len(tr.shadows)-1, opcode(r.in)
 	if r.left {
 		return
 	}
-	for _, v := range r.in.Operands(nil) {
-		if *v != nil {
-			r.step.On = append(r.step.On, tr.variable(*v))
+	r.asked = r.in.Operands(r.asked[:0])
+	for _, v := range r.asked {
+		if *v == nil {
+			continue
 		}
+		if r.step.On == nil {
+			r.step.On = make([]string, 0, len(r.asked))
+		}
+		r.step.On = append(r.step.On, tr.variable(*v))
 	}
 }
 
@@ -119,61 +118,46 @@ func (r *stepRecord) keep() {
 		r.out.Left++
 		return
 	}
-	r.seen[r.in]++
+	if n := &r.code.seen[r.pc]; *n < maxRepeats {
+		*n++
+	}
 	r.lastAt = r.step.At
 	r.out.Steps = append(r.out.Steps, r.step)
 }
 
-// place is the number of the program's line that the instruction is at, -1 for none.
+// place is the number of the program's line that the instruction is at, -1 for none. Those of torch's own code are at the
+// line that calls it: one for all steps of a call, as those who called wait for it.
 func (r *stepRecord) place() int {
-	key := placeOf{in: r.in}
-	pos := r.tr.Pos
-	if r.ofTorch(r.in.Parent()) {
-		pos = r.caller
-		key.line = pos().Line
+	known, top := &r.code.steps[r.pc], r.tr.top()
+	if r.code.torch {
+		known = &top.steps
 	}
-	if at, known := r.places[key]; known {
-		return at
+	if *known != 0 {
+		return *known - 2
 	}
-	at := -1
-	if p := pos(); p.File != "" {
+	p, at := r.tr.Pos(), -1
+	if r.code.torch {
+		p = r.tr.userPos()
+	}
+	if p.File != "" {
 		at = r.intern(p)
 	}
-	r.places[key] = at
+	if !r.code.torch || top.user != nil { // else it is a line of torch's own, which is another for the next step
+		*known = at + 2
+	}
 	return at
-}
-
-// caller is the line of the program that the instruction of torch's own is at: one for all steps of a call, as those who
-// called wait for it.
-func (r *stepRecord) caller() logs.Pos {
-	if top := r.tr.top(); r.within == top {
-		return r.line
-	}
-	p := r.tr.userPos()
-	if p.File != "" && !value.OwnSource(p.File) {
-		r.within, r.line = r.tr.top(), p
-	}
-	return p
-}
-
-// ofTorch reports whether a function is torch's own.
-func (r *stepRecord) ofTorch(fn *ssa.Function) bool {
-	own, known := r.own[fn]
-	if !known {
-		own = value.OwnSource(filepath.ToSlash(r.tr.env.Prog.Fset.Position(fn.Pos()).Filename))
-		r.own[fn] = own
-	}
-	return own
 }
 
 // intern is the number of a line.
 func (r *stepRecord) intern(p logs.Pos) int {
 	p.Col, p.EndCol = 0, 0
-	if i := slices.Index(r.out.Places, p); i >= 0 {
-		return i
+	i, known := r.places[p]
+	if !known {
+		i = len(r.out.Places)
+		r.places[p] = i
+		r.out.Places = append(r.out.Places, p)
 	}
-	r.out.Places = append(r.out.Places, p)
-	return len(r.out.Places) - 1
+	return i
 }
 
 // broke completes the record of a trace that has broken: its last step is the instruction

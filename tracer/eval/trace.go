@@ -30,18 +30,19 @@ import (
 
 // shadow is what the trace knows of one frame of the scratch thread.
 type shadow struct {
-	frame   *host.Frame
-	initial int // index among the region's frames, -1 for frames pushed by the trace
-	// tracked of registers; for initial frames a missing entry means: as on entry.
-	tracked  map[ssa.Value]*value.Tracked
-	assigned map[ssa.Value]bool // written by the trace
-	free     []*value.Tracked   // of the closure's bound variables, pushed frames only
-	mode     ssa.Instruction    // the call of torch.NoGrad or torch.Autocast whose body this is
-	noGrad   bool               // of torch.NoGrad
-	autocast *ops.DType         // of torch.Autocast
-	apply    ssa.Instruction    // the call of autograd.Apply that this is
-	backward bool               // what calls the Backward of that
-	flow     *controlFlow       // the call of control flow that this becomes a body of
+	frame     *host.Frame
+	initial   int              // index among the region's frames, -1 for frames pushed by the trace
+	registers []register       // by their number
+	code      *codeLines       // of the frame
+	user      *logs.Pos        // of torch's own code: the line of the program that calls it; nil: not asked for yet
+	steps     int              // of torch's own code: what the record of steps calls that line, plus 2; 0: not asked for yet
+	free      []*value.Tracked // of the closure's bound variables, pushed frames only
+	mode      ssa.Instruction  // the call of torch.NoGrad or torch.Autocast whose body this is
+	noGrad    bool             // of torch.NoGrad
+	autocast  *ops.DType       // of torch.Autocast
+	apply     ssa.Instruction  // the call of autograd.Apply that this is
+	backward  bool             // what calls the Backward of that
+	flow      *controlFlow     // the call of control flow that this becomes a body of
 }
 
 // Trace is one symbolic evaluation. What it knows is in five parts with methods of their
@@ -69,12 +70,13 @@ type frames struct {
 	In      *host.Interp
 	th      *host.Thread
 	src     *value.Sources
-	base    []*host.Frame                // the real frames of the region, lowest first
-	callers []*host.Frame                // real frames below them, lowest first
-	shadows []*shadow                    // of the scratch thread, lowest first
-	logged  logs.Pos                     // the place of the last step in the single-step log
-	places  map[ssa.Instruction]logs.Pos // of the instructions asked for so far
-	names   map[*ssa.Function]string     // full ones, of the functions called so far
+	base    []*host.Frame             // the real frames of the region, lowest first
+	callers []*host.Frame             // real frames below them, lowest first
+	shadows []*shadow                 // of the scratch thread, lowest first
+	spare   [][]register              // of frames that have returned
+	logged  logs.Pos                  // the place of the last step in the single-step log
+	lines   map[*host.Code]*codeLines // of the functions met so far
+	names   map[*ssa.Function]string  // full ones, of the functions called so far
 	// user is what userPos said of where innermost stands, at userPC.
 	user      logs.Pos
 	innermost *shadow
@@ -301,9 +303,16 @@ func (fs *frames) userPos() logs.Pos {
 	if n == 0 {
 		return fs.findUserPos()
 	}
-	if top := fs.shadows[n-1]; fs.innermost != top || fs.userPC != top.frame.PC {
+	top := fs.shadows[n-1]
+	if top.user != nil {
+		return *top.user
+	}
+	if fs.innermost != top || fs.userPC != top.frame.PC {
 		fs.user = fs.findUserPos()
 		fs.innermost, fs.userPC = top, top.frame.PC
+		if p := fs.user; top.code.torch && p.File != "" && !value.OwnSource(p.File) {
+			top.user = &p
+		}
 	}
 	return fs.user
 }

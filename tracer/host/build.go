@@ -40,8 +40,8 @@ func (b *builder) build() {
 
 // ref finds the operand v.
 func (b *builder) ref(v ssa.Value) ref {
-	if off, ok := b.c.slots[v]; ok {
-		return ref{off: off}
+	if n, ok := b.c.numbers[v]; ok {
+		return ref{off: b.c.offsets[n]}
 	}
 	return ref{abs: b.in.constant(b.c, v)}
 }
@@ -54,7 +54,7 @@ func (b *builder) refs(vs []ssa.Value) []ref {
 	return out
 }
 
-func (b *builder) dst(v ssa.Value) uintptr { return b.c.slots[v] }
+func (b *builder) dst(v ssa.Value) uintptr { return b.c.offset(v) }
 
 func (b *builder) instr(in ssa.Instruction) op {
 	switch in := in.(type) {

@@ -35,7 +35,8 @@ type Code struct {
 	ops     []op
 	blocks  []int // pc of each block
 	index   map[ssa.Instruction]int
-	slots   map[ssa.Value]uintptr
+	numbers map[ssa.Value]int // of the registers, whose places are offsets
+	offsets []uintptr
 	locals  map[*ssa.Alloc]uintptr // memory of locals that do not escape
 	temps   map[*ssa.Phi]uintptr   // for phis that swap
 	params  []slot
@@ -97,9 +98,29 @@ func (c *Code) compile() {
 	c.in.traps.born(c)
 }
 
+// Registers is how many registers a frame has: parameters, free variables and values of instructions.
+func (c *Code) Registers() int { return len(c.offsets) }
+
+// Register is the number of v among them; ok is false for what has none.
+func (c *Code) Register(v ssa.Value) (n int, ok bool) {
+	n, ok = c.numbers[v]
+	return n, ok
+}
+
+func (c *Code) offset(v ssa.Value) uintptr { return c.offsets[c.numbers[v]] }
+
+// instructions counts those of a function.
+func instructions(fn *ssa.Function) int {
+	n := 0
+	for _, b := range fn.Blocks {
+		n += len(b.Instrs)
+	}
+	return n
+}
+
 // number gives each instruction its pc. The recover block is not in Blocks.
 func (c *Code) number() {
-	c.index = map[ssa.Instruction]int{}
+	c.index = make(map[ssa.Instruction]int, instructions(c.Fn))
 	blocks := c.Fn.Blocks
 	if r := c.Fn.Recover; r != nil && (r.Index >= len(blocks) || blocks[r.Index] != r) {
 		blocks = append(blocks[:len(blocks):len(blocks)], r)
@@ -176,16 +197,21 @@ func groupOf(ti *typeInfo) group {
 // the memory of locals and the temporaries of swapping phis.
 func (c *Code) place() {
 	l := layouter{}
-	c.slots, c.locals, c.temps = map[ssa.Value]uintptr{}, map[*ssa.Alloc]uintptr{}, map[*ssa.Phi]uintptr{}
+	c.numbers, c.locals, c.temps = make(map[ssa.Value]int, len(c.Instrs)), map[*ssa.Alloc]uintptr{}, map[*ssa.Phi]uintptr{}
+	register := func(v ssa.Value, t types.Type) {
+		n := len(c.offsets)
+		c.numbers[v], c.offsets = n, append(c.offsets, 0)
+		l.add(c.in.info(t), func(o uintptr) { c.offsets[n] = o })
+	}
 	for _, p := range c.Fn.Params {
-		l.add(c.in.info(p.Type()), func(o uintptr) { c.slots[p] = o })
+		register(p, p.Type())
 	}
 	for _, v := range c.Fn.FreeVars {
-		l.add(c.in.info(v.Type()), func(o uintptr) { c.slots[v] = o })
+		register(v, v.Type())
 	}
 	for _, in := range c.Instrs {
 		if v, ok := in.(ssa.Value); ok {
-			l.add(c.in.info(registerType(v)), func(o uintptr) { c.slots[v] = o })
+			register(v, registerType(v))
 		}
 		switch in := in.(type) {
 		case *ssa.Alloc:
@@ -200,10 +226,10 @@ func (c *Code) place() {
 	}
 	c.layout, c.nptrs, c.ptrWords = l.finish()
 	for _, p := range c.Fn.Params {
-		c.params = append(c.params, slot{c.slots[p], c.in.info(p.Type())})
+		c.params = append(c.params, slot{c.offset(p), c.in.info(p.Type())})
 	}
 	for _, v := range c.Fn.FreeVars {
-		c.free = append(c.free, slot{c.slots[v], c.in.info(v.Type())})
+		c.free = append(c.free, slot{c.offset(v), c.in.info(v.Type())})
 	}
 }
 

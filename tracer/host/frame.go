@@ -250,8 +250,8 @@ func (th *Thread) PushFrame(f *Frame) {
 // or free variable of f, or the memory of a constant, a function value or a
 // global's address. The memory is of the representation type of v.Type().
 func (f *Frame) Addr(v ssa.Value) unsafe.Pointer {
-	if off, ok := f.Code.slots[v]; ok {
-		return unsafe.Add(f.fp, off)
+	if n, ok := f.Code.numbers[v]; ok {
+		return unsafe.Add(f.fp, f.Code.offsets[n])
 	}
 	return f.Code.in.constant(f.Code, v)
 }

@@ -2,6 +2,7 @@ package cpp
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -19,6 +20,11 @@ type attention struct {
 	inner   int    // of it, too; -1 for none
 	columns string
 	bytes   [3]int // of a score, of a weight and of what is inner
+	// past and bound are those of plan.Causal, where there is one.
+	past, bound string
+	// soft says that it is plan.Softmax, of such a scale; sums is the place of its sums, -1 for none.
+	soft, sums int
+	scale      float64
 }
 
 // attention finds the places.
@@ -31,6 +37,17 @@ func (m *module) attention(a *plan.Attention) *attention {
 	}
 	if a.Inner != nil {
 		out.inner, out.bytes[2] = at(codes[1], a.Inner), a.Inner.DType.Size()
+	}
+	if c := a.Causal; c != nil {
+		out.past, out.bound = m.sizeText(c.Past), "__builtin_inff()"
+		if !math.IsInf(c.Bound, 1) {
+			out.bound = fmt.Sprintf("%ef", c.Bound)
+		}
+	}
+	if s := a.Softmax; s != nil {
+		if out.soft, out.sums, out.scale = 1, -1, s.Scale; s.Sums != nil {
+			out.sums = at(codes[1], s.Sums)
+		}
 	}
 	if out.scores[0] < 0 || out.scores[1] < 0 || out.weights < 0 || a.Inner != nil && out.inner < 0 {
 		panic("cpp: " + codes[0].Name + " begins an attention whose kernels do not name its buffers")
@@ -62,10 +79,16 @@ func attentionCall(codes []*Code) string {
 	}
 	list := func(xs []string) string { return "{" + strings.Join(xs, ", ") + "}" }
 	a, rows := codes[0].attention, codes[1]
+	begun, past, bound := "0", "0", "0"
+	if rows.Ends {
+		begun, past, bound = rows.Symbol, a.past, a.bound
+	}
 	fmt.Fprintf(
-		&sb, "const tc_attention a = {{&g0, &g2}, %s, %s, %s, %s, %s, {%d, %d}, %d, %d, %s, {%d, %d, %d}, %s, %s}; R->attend(&a);",
-		rows.Symbol, list(tables), list(sizes), list(names), list(pointers), a.scores[0], a.scores[1], a.weights, a.inner, a.columns,
-		a.bytes[0], a.bytes[1], a.bytes[2], rows.Units, rows.Grain,
+		&sb,
+		"const tc_attention a = {{&g0, &g2}, %s, %s, %s, %s, %s, {%d, %d}, %d, %d, %s, {%d, %d, %d}, %s, %s, %s, %s, %s, %d, %d, %.9ef}; "+
+			"R->attend(&a);",
+		rows.onWholeRows(), list(tables), list(sizes), list(names), list(pointers), a.scores[0], a.scores[1], a.weights, a.inner, a.columns,
+		a.bytes[0], a.bytes[1], a.bytes[2], rows.Units, rows.Grain, begun, past, bound, a.soft, a.sums, a.scale,
 	)
 	return "{ " + sb.String() + " }"
 }

@@ -35,7 +35,7 @@ func (t *callTable) add(c *Code) {
 	}
 	t.widest = max(t.widest, len(c.Slots))
 	if c.Gemm == "" {
-		row += fmt.Sprintf("%s, %s, %s}", c.Symbol, c.Units, c.Grain)
+		row += fmt.Sprintf("%s, %s, %s}", c.onWholeRows(), c.Units, c.Grain)
 	} else {
 		row += fmt.Sprintf("0, %d, 0, {%s, %s}}", len(t.products), c.operands[0].row(), c.operands[1].row())
 		t.products = append(t.products, c.product("0", "0"))

@@ -46,6 +46,12 @@ type Env struct {
 	Packing *plan.Packing
 	// Check is the word that a kernel sets when data is not as it must be.
 	Check *ir.Buffer
+	// Ends says that the runtime runs the kernel on the first columns of its rows alone, too.
+	Ends bool
+	// Causal is what scores need not be masked, where the kernel computes those of an attention; nil for others.
+	Causal *plan.Causal
+	// Remark is what a reader of the kernel should know of how it is run; "" for nothing.
+	Remark string
 }
 
 // Code is the C text of one kernel.
@@ -61,6 +67,7 @@ type Code struct {
 	Slots  []int  // program slots of the kernel's own table
 	Gemm   string // initialiser of tc_gemm_args, with marks; empty for loops
 	Pack   bool   // Text is the statement that packs a weight
+	Ends   bool   // the function is told where rows end
 
 	attention *attention // that the kernel begins; nil for none
 
@@ -105,7 +112,7 @@ type regVal struct {
 
 // Kernel generates the C function of k.
 func Kernel(env *Env, k *sched.Kernel) *Code {
-	code := &Code{Name: k.Name, Symbol: k.Name, work: workOf(k)}
+	code := &Code{Name: k.Name, Symbol: k.Name, Ends: env.Ends, work: workOf(k)}
 	e := &emitter{memory: memory{env: env, k: k}, pre: &code.uses, lanes: env.Machine.Lanes, code: code}
 	e.vals, e.regs, e.outer = map[valKey]operand{}, map[*ir.Buffer]regVal{}, map[*ir.Buffer]bool{}
 	e.same = map[int][]bool{}
@@ -181,7 +188,7 @@ const unrolled = 8
 func (e *emitter) function() {
 	k := e.k
 	e.header()
-	e.open("void %s(void *const *B, const i64 *S, i64 lo, i64 hi)", k.Name)
+	e.open("void %s(%s)", k.Name, e.code.parameters())
 	e.pointers()
 	e.rows()
 	if k.Pointwise {
@@ -204,6 +211,9 @@ func (e *emitter) header() {
 		nodes = append(nodes, o.Node)
 	}
 	e.p("// %s: %s", e.k.Name, strings.Join(nodes, ", "))
+	for line := range strings.Lines(e.env.Remark) {
+		e.p("// %s", strings.TrimSuffix(line, "\n"))
+	}
 }
 
 // pointers declares one pointer for each buffer in memory.
@@ -367,11 +377,16 @@ func (e *emitter) reductions() {
 	}
 	last := k.Loops[len(k.Loops)-1].Size
 	n, static := last.IsConst()
+	end := e.size(last)
+	if e.env.Ends {
+		e.p("const i64 end = most < %s ? most : %s;", end, end)
+		end = "end"
+	}
 	for p := range k.Phases {
 		e.outerItems(p, 1)
 		if e.innerItems(p) {
 			one := k.Sequential || static && n < int64(e.lanes) // element at a time
-			e.phase(p, "0", e.size(last), static && n%int64(2*e.lanes) == 0, static && n%int64(e.lanes) == 0, one)
+			e.phase(p, "0", end, static && n%int64(2*e.lanes) == 0, static && n%int64(e.lanes) == 0, one)
 		}
 	}
 	e.close()

@@ -68,6 +68,7 @@ typedef signed char c1;
 // RuntimeTypes is the interface to the runtime library, whose text declares the
 // same; a test of package backends compares them.
 const RuntimeTypes = `typedef void (*tc_kernel)(void *const *B, const i64 *S, i64 lo, i64 hi);
+typedef void (*tc_begun)(void *const *B, const i64 *S, i64 lo, i64 hi, i64 most);
 typedef void (*tc_epilogue)(void *const *B, const i64 *S, const float *T, i64 ldt, i64 b, i64 m0, i64 n0, i64 m, i64 n);
 typedef struct {
   i64 height, width, chan, row, col, kh, kw, sh, sw, ph, pw, dh, dw, outw, block, lanes, fc, fh, fw, uh, uw;
@@ -91,6 +92,11 @@ typedef struct {
   const i64 *S[3];
   const char *name[3];
   i64 pointers[3], scores[2], weights, inner, columns, bytes[3], units, grain;
+  tc_begun begun;
+  i64 past;
+  float bound;
+  i64 soft, sums;
+  float scale;
 } tc_attention;
 typedef struct {
   void (*parfor)(tc_kernel f, void *const *B, const i64 *S, i64 units, i64 grain, const char *name);
@@ -175,8 +181,32 @@ const (
 	inlineScalarUses = 4
 )
 
-// largeHelper is the length of text from which a helper counts as large.
+// largeHelper is the length of text, as the C compiler sees it, from which a helper counts as large.
 const largeHelper = 300
+
+// lengthOf is the length of a helper's text where of each #if its longest alternative counts: fma is one instruction, in as many
+// spellings as there are compilers and machines. A call of that saves all registers around it.
+func lengthOf(text string) int {
+	type choice struct{ before, longest int }
+	var open []choice
+	n := 0
+	for line := range strings.Lines(text) {
+		top := len(open) - 1
+		switch {
+		case strings.HasPrefix(line, "#if"):
+			open = append(open, choice{before: n})
+			n = 0
+		case strings.HasPrefix(line, "#el"):
+			open[top].longest, n = max(open[top].longest, n), 0
+		case strings.HasPrefix(line, "#endif"):
+			n = open[top].before + max(open[top].longest, n)
+			open = open[:top]
+		default:
+			n += len(line)
+		}
+	}
+	return n
+}
 
 // add has the prelude serve a kernel as well.
 func (p *prelude) add(c *Code) {
@@ -271,7 +301,7 @@ func (p *prelude) calls() (apart []bool /* by place in list */) {
 			limit = inlineScalarUses
 		}
 		n := uses[h.name]
-		apart[i] = h.apart || len(h.text) > largeHelper && n > limit && !h.inline
+		apart[i] = h.apart || lengthOf(h.text) > largeHelper && n > limit && !h.inline
 		if apart[i] {
 			n = 1
 		}

@@ -2,6 +2,7 @@ package cpp
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -104,7 +105,30 @@ func prototype(c *Code) string {
 	if c.Pack {
 		return ""
 	}
-	return fmt.Sprintf("void %s(void *const *B, const i64 *S, i64 lo, i64 hi);\n", c.Symbol)
+	text := fmt.Sprintf("void %s(%s);\n", c.Symbol, c.parameters())
+	if c.Ends {
+		text += fmt.Sprintf(
+			"static void %s(void *const *B, const i64 *S, i64 lo, i64 hi) { %s(B, S, lo, hi, %d); }\n",
+			c.onWholeRows(), c.Symbol, int64(math.MaxInt64),
+		)
+	}
+	return text
+}
+
+// parameters are those of a function of loops: most is how many columns of a row it takes at the most.
+func (c *Code) parameters() string {
+	if c.Ends {
+		return "void *const *B, const i64 *S, i64 lo, i64 hi, i64 most"
+	}
+	return "void *const *B, const i64 *S, i64 lo, i64 hi"
+}
+
+// onWholeRows is the function of loops that takes all columns.
+func (c *Code) onWholeRows() string {
+	if c.Ends {
+		return c.Symbol + "_whole"
+	}
+	return c.Symbol
 }
 
 // call is the statement that runs the kernel on its own table of pointers.
@@ -116,7 +140,7 @@ func (c *Code) call() string {
 	if len(c.given) > 0 {
 		sizes, own = "K", fmt.Sprintf("static const i64 K[] = {%s}; ", joined(c.given))
 	}
-	run := fmt.Sprintf("R->parfor(%s, L, %s, %s, %s, \"%s\");", c.Symbol, sizes, c.Units, c.Grain, c.Name)
+	run := fmt.Sprintf("R->parfor(%s, L, %s, %s, %s, \"%s\");", c.onWholeRows(), sizes, c.Units, c.Grain, c.Name)
 	if c.Gemm != "" {
 		run = fmt.Sprintf("const tc_gemm_args g = %s; R->gemm(&g, L, %s, \"%s\");",
 			c.product(c.operands[0].text(), c.operands[1].text()), sizes, c.Name)

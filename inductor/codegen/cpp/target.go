@@ -46,6 +46,9 @@ func (t *Target) Packing(p *plan.Plan, n *ir.Node, uses int) (*ir.Buffer, plan.C
 	if !p.Fixed(mm.B) || mm.B.Trained && uses < repaid || !kok || !nok || usesBatch(mm.BIdx, len(n.Outer)-2) {
 		return nil, 0, 0
 	}
+	if uses == 1 && readInRuns(n) {
+		return nil, 0, 0
+	}
 	width := int64(2 * t.Lanes)
 	switch {
 	case mm.B.DType == ops.BFloat16 && t.BFloat == BFloatTiles: // of 32 rows each
@@ -54,6 +57,31 @@ func (t *Target) Packing(p *plan.Plan, n *ir.Node, uses int) (*ir.Buffer, plan.C
 		k = (k + 1) / 2
 	}
 	return mm.B, 0, (cols + width - 1) / width * width * k
+}
+
+// A product of a row or two (FewRows) reads a right operand of so many numbers (LargeRight) where it lies as fast as a packed
+// copy, where its columns are runs of LongRun numbers and more, as in the weights of a linear layer. The runtime has the same numbers
+// for operands that are not packed; it reads them so for some more rows.
+const (
+	FewRows    = 2
+	LongRun    = 256
+	LargeRight = 1 << 20
+)
+
+// readInRuns reports whether the product of n reads its right operand so. No copy is made then, for which the first call would
+// have to find memory.
+func readInRuns(n *ir.Node) bool {
+	nb := len(n.Outer) - 2
+	for _, x := range n.Outer[:nb] {
+		if !sym.Is(x, 1) {
+			return false
+		}
+	}
+	rows, static := n.Outer[nb].IsConst()
+	k, _ := n.MM.K.IsConst()
+	cols, _ := n.Outer[nb+1].IsConst()
+	return static && rows <= FewRows && k >= LongRun && k*cols >= LargeRight &&
+		n.MM.B.DType == ops.Float32 && sym.Is(n.MM.BIdx.Coef[nb+2], 1)
 }
 
 // packedFilter packs the weight of a convolution, a panel of channels after another for
@@ -112,6 +140,15 @@ func (t *Target) Writer(p *plan.Plan) codegen.Writer {
 // Kernel generates one kernel.
 func (m *module) Kernel(i int) (*codegen.Code, error) {
 	env := &Env{Machine: m.Machine, Slot: m.plan.Slot, Size: m.size, Streams: m.streams(i), Packing: m.plan.PackOf(i), Check: m.plan.Check}
+	if a := m.plan.AttentionAt(i); a != nil {
+		if a.Softmax != nil {
+			env.Remark = seldomRun
+		}
+		if a.Causal != nil && i == a.First {
+			env.Causal = a.Causal
+		}
+		env.Ends = a.Causal != nil && i == a.First+1
+	}
 	m.codes[i] = Kernel(env, m.plan.Kernels[i])
 	return &codegen.Code{Text: m.codes[i].Text, Lines: m.codes[i].Lines}, nil
 }
@@ -264,6 +301,14 @@ func (m *module) packFilter(k *plan.Packing) *Code {
 		m.plan.Slot(k.Buffer), v.Weight.Name, m.plan.Names[k.Groups[0]])}
 }
 
+// computedOnTiles is said of an attention that is a softmax.
+const computedOnTiles = "// what they make is softmax of sums times %g: the runtime computes that itself, on the tiles of the first " +
+	"product; these three\n// run step by step, where their operands fit no cache and where numbers are too large for it\n"
+
+// seldomRun is said of each of its three kernels.
+const seldomRun = "of an attention whose softmax the runtime computes itself: this runs\n" +
+	"where that cannot (operands beyond the caches, huge numbers) and in\nsingle steps"
+
 // callText lists what a run does, step by step.
 func (m *module) callText() string {
 	var sb strings.Builder
@@ -306,6 +351,12 @@ func (m *module) callText() string {
 					&sb, "// the next three run together, a band of rows at a time: %s and %s hold one band and stay in a cache\n",
 					a.Scores.Name, a.Weights.Name,
 				)
+				if a.Softmax != nil {
+					fmt.Fprintf(&sb, computedOnTiles, a.Softmax.Scale)
+				}
+				if a.Causal != nil {
+					fmt.Fprintf(&sb, "// of a row no more than the first columns are computed, up to its own and %s\n", a.Causal.Past)
+				}
 			}
 			fmt.Fprintf(&sb, "// run  %s\n", k.Name)
 		}

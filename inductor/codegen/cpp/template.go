@@ -57,11 +57,33 @@ func (e template) epilogue() {
 		} else {
 			e.p("(void)row;")
 		}
-		e.tileRow(func(v *ir.Value) bool { return !v.Index.Uses(k.Vec) })
+		e.maskedRow(func(v *ir.Value) bool { return !v.Index.Uses(k.Vec) })
 		e.close()
 	}
 	e.close()
 	e.describe(mm)
+}
+
+// maskedRow writes one row, and before it the same for columns of which a causal mask hides none.
+func (e template) maskedRow(still func(v *ir.Value) bool) {
+	c, differ := e.env.Causal, false
+	masked := e.k
+	seen := *masked
+	if c != nil {
+		seen.Steps, differ = c.Seen()
+	}
+	if !differ {
+		e.tileRow(still)
+		return
+	}
+	e.k, e.same = &seen, map[int][]bool{}
+	e.open("if (n0 + n <= m0 + q + %s + 1)", e.size(c.Past))
+	e.tileRow(still)
+	e.close()
+	e.k, e.same = masked, map[int][]bool{}
+	e.open("else")
+	e.tileRow(still)
+	e.close()
 }
 
 // leastAhead is how many bytes an epilogue reads and writes that asks for its lines ahead, leastStored how many one
@@ -102,7 +124,7 @@ func (e template) ahead(rows sym.Int) {
 // is the same for all pixels is in the cache, and what is only written, half a line at a time, as good as there.
 func (e template) pixelsAhead(next string, still func(x ir.Index) bool) {
 	n := e.k.Steps[0].Node
-	if e.k.Before != nil || formOf(e.env.Machine.Lanes, n, e.env.Packing) != plan.ConvDirect {
+	if formOf(e.env.Machine.Lanes, n, e.env.Packing) != plan.ConvDirect {
 		return
 	}
 	lines, loads, bytes := e.asked(func(x ir.Index) bool { return !still(x) })

@@ -8,8 +8,10 @@ import (
 func main() {
 	slow, fast := make(chan string), make(chan string)
 	go func() {
-		time.Sleep(30 * time.Millisecond)
-		slow <- "slow"
+		for { // on a busy machine the first may come before late
+			time.Sleep(30 * time.Millisecond)
+			slow <- "slow"
+		}
 	}()
 	go func() { fast <- "fast" }()
 	late := time.After(8 * time.Millisecond)
