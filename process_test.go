@@ -234,7 +234,7 @@ func TestCompilerFailure(t *testing.T) {
 		t.Skip("no C compiler: its failure is not tested")
 	}
 	script := filepath.Join(t.TempDir(), "cc")
-	text := "#!/bin/sh\ncase \"$*\" in *TC_LANES*|*unit1.o*) exec " + cc + " \"$@\";; esac\necho unit0.c:7: no such thing >&2; exit 1\n"
+	text := "#!/bin/sh\ncase \"$*\" in *TC_LANES*|*unit1.c.o*) exec " + cc + " \"$@\";; esac\necho unit0.c:7: no such thing >&2; exit 1\n"
 	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -93,7 +93,9 @@ func reference(b *testing.B, which, units int, in []torch.Value, out *torch.Tens
 	var entry uintptr
 	_, err := e.cache.Load(codecache.Request{
 		Kind: "bench", Parts: append([]string{referenceText, e.cpu.Flags, e.cc.id}, flags...),
-		Build: func(dir, out string) error { return e.cc.build(dir, []unit{{referenceText, flags}}, nil, out) },
+		Build: func(dir, out string) error {
+			return e.cc.build(dir, []unit{{"reference.c", referenceText, flags}}, nil, out)
+		},
 		Load: func(path string) error {
 			lib, err := dlopen(path)
 			if err == nil {

@@ -2,6 +2,7 @@ package backends
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -24,6 +25,7 @@ type compiler struct {
 	id    string // changes when the compiler does
 	guard guard
 	limit time.Duration // of one run
+	room  chan struct{} // has place for as many runs as there are processors
 }
 
 // compileLimit is how long a compiler may take for one unit: more is a hang.
@@ -46,7 +48,8 @@ func findCompiler(want string) (*compiler, error) {
 			tried = append(tried, n)
 			continue
 		}
-		return &compiler{path: path, id: fileID(path), limit: compileLimit}, nil
+		room := make(chan struct{}, runtime.GOMAXPROCS(0))
+		return &compiler{path: path, id: fileID(path), limit: compileLimit, room: room}, nil
 	}
 	return nil, fmt.Errorf("no C compiler (%s)", strings.Join(append(tried, "$CC"), ", "))
 }
@@ -112,10 +115,10 @@ func flagsFor(kernels int, all bool) (hot, cold []string) {
 	return slices.Concat(graphFlags, leanFlags), slices.Concat(graphFlags, coldFlags)
 }
 
-// unit is the text of a translation unit and what it is compiled with.
+// unit is a file that is compiled by itself: its name, its text and what it is compiled with.
 type unit struct {
-	text  string
-	flags []string
+	file, text string
+	flags      []string
 }
 
 // unitsOf are a graph's; more are flags that all of them have.
@@ -124,7 +127,7 @@ func unitsOf(p *inductor.Program, all bool, more []string) []unit {
 	hot, cold = slices.Concat(hot, more), slices.Concat(cold, more)
 	out := make([]unit, len(p.Shards))
 	for i, text := range p.Shards {
-		if out[i] = (unit{text, hot}); i >= len(p.Shards)-p.Cold {
+		if out[i] = (unit{fmt.Sprintf("unit%d.c", i), text, hot}); i >= len(p.Shards)-p.Cold {
 			out[i].flags = cold
 		}
 	}
@@ -148,51 +151,46 @@ var linkFlags = []string{"-pipe", "-shared", "-fPIC", "-nostdlib"}
 // build compiles the units to one shared object at out: a single one in one
 // process, several in parallel and then linked.
 func (c *compiler) build(dir string, units []unit, libs []string, out string) error {
-	files := make([]string, len(units))
-	for i, u := range units {
-		files[i] = filepath.Join(dir, fmt.Sprintf("unit%d.c", i))
-		if err := os.WriteFile(files[i], []byte(u.text), 0o644); err != nil {
-			return err
-		}
-	}
-	flags := units[0].flags
-	if len(files) > 1 {
-		if err := c.objects(dir, files, units); err != nil {
-			return err
-		}
-		for i, f := range files {
-			files[i] = f[:len(f)-1] + "o"
-		}
+	files, flags := []string{filepath.Join(dir, units[0].file)}, units[0].flags
+	var err error
+	if len(units) > 1 {
+		files, err = c.objects(dir, units)
 		flags = nil
+	} else {
+		err = units[0].write(dir)
 	}
-	args := append(append(append(append([]string{}, flags...), linkFlags...), files...), "-o", out)
-	return c.run(dir, append(args, libs...))
+	if err != nil {
+		return err
+	}
+	return c.run(dir, slices.Concat(flags, linkFlags, files, []string{"-o", out}, libs))
 }
 
-// objects compiles files in parallel, as many as there are processors.
-func (c *compiler) objects(dir string, files []string, units []unit) error {
-	errs := make([]error, len(files))
-	room := make(chan struct{}, runtime.GOMAXPROCS(0))
+func (u *unit) write(dir string) error {
+	return os.WriteFile(filepath.Join(dir, u.file), []byte(u.text), 0o644)
+}
+
+// objects compiles units side by side, each to an object file in dir.
+func (c *compiler) objects(dir string, units []unit) (files []string, err error) {
+	files = make([]string, len(units))
+	errs := make([]error, len(units))
 	var wg sync.WaitGroup
-	for i, f := range files {
-		room <- struct{}{}
+	for i, u := range units {
+		file := filepath.Join(dir, u.file)
+		files[i] = file + ".o"
 		wg.Go(func() {
-			defer func() { <-room }()
-			args := append(append([]string{}, units[i].flags...), "-pipe", "-fPIC", "-c", f, "-o", f[:len(f)-1]+"o")
-			errs[i] = c.run(dir, args)
+			if errs[i] = u.write(dir); errs[i] == nil {
+				errs[i] = c.run(dir, slices.Concat(u.flags, []string{"-pipe", "-fPIC", "-c", file, "-o", files[i]}))
+			}
 		})
 	}
 	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return files, cmp.Or(errs...)
 }
 
-// run runs the compiler, whose temporary files are in dir.
+// run runs the compiler, whose temporary files are in dir, as soon as a processor is free for it.
 func (c *compiler) run(dir string, args []string) error {
+	c.room <- struct{}{}
+	defer func() { <-c.room }()
 	var out output
 	cmd, err := c.begin(dir, args, &out)
 	if err != nil {

@@ -105,7 +105,7 @@ func (c tileConv) run(t *testing.T, e *engine) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.load(x, &tracer.Request{}); err != nil {
+	if err := e.load(x, &tracer.Request{}); err != nil {
 		t.Fatal(err)
 	}
 	tiled := slices.ContainsFunc(x.prog.Products, func(p tune.Product) bool {

@@ -186,7 +186,7 @@ func (b *stepBackend) build(g *graph.Graph, opt inductor.Options, start logs.Sch
 	}
 	p.Shards = []string{unit}
 	x := newExecutable(p)
-	if _, err := b.set.engine().load(x, &tracer.Request{}); err != nil {
+	if err := b.set.engine().load(x, &tracer.Request{}); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, unit)
 	}
 	return x.run, nil

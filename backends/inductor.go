@@ -3,7 +3,6 @@ package backends
 import (
 	"cmp"
 	"fmt"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,8 +14,8 @@ import (
 	"tcdbg/graph"
 	"tcdbg/inductor"
 	"tcdbg/inductor/codegen/cpp"
-	"tcdbg/logs"
 	"tcdbg/ops"
+	"tcdbg/torch"
 	"tcdbg/torch/compiler/modes"
 	"tcdbg/tracer"
 )
@@ -107,9 +106,10 @@ func (b *inductorBackend) CompilePlanned(r *tracer.Request) (run tracer.Runnable
 	}
 	defer debugging(b.set, r)()
 	var x *executable
+	var parts []*loading
 	ar := aotRequest(r)
 	k := e.capturing(r, ar)
-	ar.Compile = func(p aot.Part) (_ aot.Runnable, err error) {
+	ar.Compile = func(p aot.Part) (aot.Runnable, error) {
 		g := p.Graph
 		if onMeta(g) {
 			b.set.warnOnce("graphs on the meta device have no data to compute: they run operator by operator")
@@ -123,20 +123,25 @@ func (b *inductorBackend) CompilePlanned(r *tracer.Request) (run tracer.Runnable
 		if !k.fits(opt) {
 			k = nil
 		}
-		if x, err = e.compile(g, r, opt); err != nil {
+		part, err := e.begin(g, r, opt)
+		if err != nil {
 			return nil, err
 		}
-		if x.rt == nil {
-			return asserting(r, g, x.interpreted), nil
+		if x, parts = part.x, append(parts, part); r.Options.Tuned(r.Mode).Tunes() {
+			part.end() // nothing else is to run while what comes next is timed
 		}
-		return asserting(r, g, x.run), nil
+		return asserting(r, g, func(in []torch.Value) []torch.Value { return part.run(in) }), nil
 	}
 	end := phase(r, phaseAOT)
 	var done *aot.Compiled
 	if x, done = k.find(); done == nil {
 		b.set.pure.Add(1)
 		ar.Log = k.recording(r.Log)
-		if done, err = aot.Compile(ar); err == nil {
+		done, err = aot.Compile(ar)
+		for _, part := range parts {
+			part.end()
+		}
+		if err == nil {
 			k.keep(x, done)
 		}
 	}
@@ -162,41 +167,6 @@ func onMeta(g *graph.Graph) bool {
 		m, ok := n.Meta.(*ops.TensorMeta)
 		return ok && m.Device == ops.Meta
 	})
-}
-
-// codeKind is what the cache calls the code of graphs.
-const codeKind = "graph"
-
-// compile makes one pure graph a program and loads it, where there is a compiler.
-// opt tells what is known of its inputs and outputs.
-func (e *engine) compile(g *graph.Graph, r *tracer.Request, opt inductor.Options) (*executable, error) {
-	var record *logs.Autotuning
-	if opt.Tuned, record = e.autotuned(g, r, opt); record != nil && r.Log != nil {
-		defer func() { r.Log.Emit(logs.Artifact(r.ID, *record)) }()
-	}
-	x, kept, err := e.foundOrCompiled(g, r, opt)
-	if err != nil {
-		return nil, err
-	}
-	e.take(x, r, opt)
-	defer x.prog.DropText()
-	if e.cc == nil {
-		return x, nil
-	}
-	defer phase(r, phaseCC)()
-	if x.entry != 0 { // it was found
-		e.loaded(r, true, x.code)
-		return x, nil
-	}
-	for _, y := range x.all() {
-		sum, err := e.load(y, r)
-		if err != nil {
-			e.failed(y, r, err)
-		} else if kept != nil && y == x {
-			kept.keep(x, sum)
-		}
-	}
-	return x, nil
 }
 
 // take sets up a program as the request asks.
@@ -275,18 +245,6 @@ func (e *engine) machine() cpp.Machine {
 	return m
 }
 
-// failed leaves a graph to the interpreter, because its code could not be made or loaded.
-// The first such graph of a process is told, the trace has each.
-func (e *engine) failed(x *executable, r *tracer.Request, err error) {
-	e.failure.Do(func() {
-		e.set.warnOnce("%s\n%s runs in the interpreter, which is slower; the report lists further graphs",
-			firstLines(err.Error(), 5), x.prog.Name)
-	})
-	if r.Log != nil {
-		r.Log.Emit(logs.Artifact(r.ID, logs.CompilerFailure{Graph: x.prog.Name, Error: err.Error()}))
-	}
-}
-
 // checkMode refuses what is not honoured.
 func checkMode(mode string) error {
 	_, err := modes.Check("inductor", mode)
@@ -304,63 +262,6 @@ func paramInputs(g *graph.Graph, written, changing map[string]bool) []bool {
 		out = append(out, ok && fixed && (m.RequiresGrad || strings.Count(ph.Source, ".") >= 2))
 	}
 	return out
-}
-
-// load compiles the program's C, or finds it in the cache, and loads it. sum is that of what it was made of.
-func (e *engine) load(x *executable, r *tracer.Request) (sum [32]byte, err error) {
-	p := x.prog
-	var libs []string
-	if p.Libm {
-		libs = []string{"-lm"}
-	}
-	units := unitsOf(p, x.tuned.Optimize, mathFlags(r.Options))
-	parts := []string{strings.Join(libs, " "), e.cc.id, e.cpu.Flags}
-	for _, u := range units {
-		parts = append(parts, u.text, strings.Join(u.flags, " "))
-	}
-	want := codecache.Request{
-		Kind: codeKind, Parts: parts,
-		Build: func(dir, out string) error { return e.cc.build(dir, units, libs, out) },
-		Load:  x.open,
-	}
-	load := e.cache.Load
-	if !r.Options.CachesCode() {
-		load = e.cache.Once
-	}
-	hit, err := load(want)
-	if err != nil {
-		return sum, fmt.Errorf("inductor: compiling %s: %w", p.Name, err)
-	}
-	e.loaded(r, hit, want.Name())
-	x.rt = e.rt
-	x.graph = cstring(p.Name)
-	return want.Made(), nil
-}
-
-// open loads the program's code.
-func (x *executable) open(path string) error {
-	lib, err := dlopen(path)
-	if err != nil {
-		return err
-	}
-	if x.entry, err = dlsym(lib, x.prog.Entry); err != nil {
-		dlclose(lib)
-		return err
-	}
-	runtime.AddCleanup(x, dlclose, lib)
-	return nil
-}
-
-// loaded writes where code came from.
-func (e *engine) loaded(r *tracer.Request, hit bool, key string) {
-	if r.Log == nil {
-		return
-	}
-	name := "fx_graph_cache_miss"
-	if hit {
-		name = "fx_graph_cache_hit"
-	}
-	r.Log.Emit(logs.Text(r.ID, name, fmt.Sprintf(`{"key": %q, "path": %q}`, key, filepath.Join(e.cache.Dir(), key))))
 }
 
 // firstLines is the beginning of a text.

@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"unsafe"
 
 	"tcdbg/aot"
@@ -329,12 +328,6 @@ func memoryOf(t *torch.Tensor) []byte {
 	return unsafe.Slice((*byte)(t.Ptr()), n*t.DType().Size())
 }
 
-// libraryUnit is one file of a library and the flags that it is compiled with.
-type libraryUnit struct {
-	file, text string
-	flags      []string
-}
-
 // buildLibrary compiles and links a library in dir, where its weights are.
 func (e *engine) buildLibrary(dir string, lib *library.Library) error {
 	p := lib.Program
@@ -346,18 +339,18 @@ func (e *engine) buildLibrary(dir string, lib *library.Library) error {
 		machine = append(machine, "-mtune=native")
 	}
 	lanes := fmt.Sprintf("-DTC_LANES=%d", e.lanes)
-	units := []libraryUnit{
-		{"weights.s", library.Weights("weights.bin"), nil},
+	units := []unit{
+		{"weights.s", library.Weights("weights.bin"), []string{"-Wa,-I," + dir}},
 		{"library.c", lib.Unit(), []string{"-O2", "-fwrapv", "-fvisibility=hidden"}},
 	}
 	flags := append(withoutNative(graphFlags), machine...)
 	for i, text := range p.Shards {
-		units = append(units, libraryUnit{fmt.Sprintf("kernels%d.c", i), text, flags})
+		units = append(units, unit{fmt.Sprintf("kernels%d.c", i), text, flags})
 	}
 	if err := os.WriteFile(filepath.Join(dir, lib.Name+".h"), []byte(lib.Header()), 0o644); err != nil {
 		return err
 	}
-	objects, err := e.cc.compileUnits(dir, units)
+	objects, err := e.cc.objects(dir, units)
 	if err != nil {
 		return err
 	}
@@ -377,7 +370,7 @@ func (e *engine) runtimeObject(out string, flags []string) error {
 	_, err := e.cache.Load(codecache.Request{
 		Kind: codecache.Runtime, Parts: []string{"object", runtimeText(), strings.Join(flags, " "), e.cc.id, e.cpu.Flags},
 		Build: func(dir, to string) error {
-			objects, err := e.cc.compileUnits(dir, []libraryUnit{{"runtime.c", runtimeText(), flags}})
+			objects, err := e.cc.objects(dir, []unit{{"runtime.c", runtimeText(), flags}})
 			if err != nil {
 				return err
 			}
@@ -397,29 +390,6 @@ func (e *engine) runtimeObject(out string, flags []string) error {
 // withoutNative are flags without those that mean this machine.
 func withoutNative(flags []string) []string {
 	return slices.DeleteFunc(slices.Clone(flags), func(f string) bool { return f == "-march=native" })
-}
-
-// compileUnits compiles files in parallel, as many as there are processors.
-func (c *compiler) compileUnits(dir string, units []libraryUnit) (objects []string, err error) {
-	errs := make([]error, len(units))
-	room := make(chan struct{}, runtime.GOMAXPROCS(0))
-	var wg sync.WaitGroup
-	for i, u := range units {
-		file := filepath.Join(dir, u.file)
-		if err := os.WriteFile(file, []byte(u.text), 0o644); err != nil {
-			return nil, err
-		}
-		object := file + ".o"
-		objects = append(objects, object)
-		wg.Go(func() {
-			room <- struct{}{}
-			defer func() { <-room }()
-			args := append(slices.Clone(u.flags), "-pipe", "-fPIC", "-I", dir, "-Wa,-I,"+dir, "-c", file, "-o", object)
-			errs[i] = c.run(dir, args)
-		})
-	}
-	wg.Wait()
-	return objects, errors.Join(errs...)
 }
 
 // deliver copies files of dir into a folder; each is there as a whole or not at all.

@@ -48,7 +48,7 @@ var runtimeLevels = []string{"-O2", "-O2", "-O3", "-O3", "-O3"}
 func runtimeUnits(flags []string) []unit {
 	units := make([]unit, len(runtimeLevels))
 	for i, level := range runtimeLevels {
-		units[i] = unit{runtimeText(), slices.Concat(flags, []string{fmt.Sprintf("-DTC_UNIT=%d", i), level})}
+		units[i] = unit{fmt.Sprintf("unit%d.c", i), runtimeText(), slices.Concat(flags, []string{fmt.Sprintf("-DTC_UNIT=%d", i), level})}
 	}
 	return units
 }

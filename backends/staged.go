@@ -91,7 +91,7 @@ func (s *Set) CompilePart(stage Stage, p aot.Part, r *tracer.Request) (*StagedPa
 			return nil, fmt.Errorf("no C compiler: %w", e.err)
 		}
 		for _, y := range x.all() {
-			if _, err := e.load(y, &quiet); err != nil {
+			if err := e.load(y, &quiet); err != nil {
 				return nil, err
 			}
 		}

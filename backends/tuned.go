@@ -164,7 +164,7 @@ func (t *tuning) executable(c tune.Choices) (x *executable, code string, err err
 	sum := sha256.New()
 	for _, y := range x.all() {
 		fmt.Fprintln(sum, c.Optimize, y.prog.Shards)
-		if _, err := t.load(y, &quiet); err != nil {
+		if err := t.load(y, &quiet); err != nil {
 			return nil, "", err
 		}
 	}
