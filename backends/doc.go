@@ -4,6 +4,6 @@
 // there is none). It alone runs compilers, loads shared objects and calls C.
 //
 // It may import everything of the engine below internal/app. Open table.go
-// first, then inductor.go (from a graph to a loaded program) and run.go (one
+// first, then inductor.go (from a graph to a program), loading.go (its code) and run.go (one
 // call).
 package backends
