@@ -19,7 +19,8 @@ import (
 	"tcdbg/tracer"
 )
 
-// This file tests convolutions of bfloat16 that tiles multiply. Where the processor has none, they are made up in C.
+// This file tests convolutions of bfloat16 that tiles or the dot product multiply. Where the processor has no tiles, they are made
+// up in C.
 
 // tileConv is a convolution in the middle of a network.
 type tileConv struct {
@@ -80,14 +81,14 @@ func (c tileConv) module() (*graph.Module, []torch.Value) {
 // the form of tiles.
 func TestConvolutionsByTiles(t *testing.T) {
 	needCompiler(t)
-	for use, name := range map[BFloatUse]string{Fastest: "the processor's", MadeUpTiles: "in C"} {
+	for use, name := range map[BFloatUse]string{Fastest: "the processor's", MadeUpTiles: "in C", AnyDot: "by the dot product"} {
 		t.Run(name, func(t *testing.T) {
 			e := NewSet(Config{CacheDir: sharedCache, Threads: 3, BFloat: use}).engine()
 			if e.err != nil {
 				t.Fatal(e.err)
 			}
-			if e.rt.bfloat&hasTiles == 0 {
-				t.Skip("this processor has no tiles; those in C need the dot product of bfloat16")
+			if way := e.rt.bfloat.chosen(use); way == cpp.BFloatWidened || use != AnyDot && way != cpp.BFloatTiles {
+				t.Skip("this processor has no tiles, or no dot product of bfloat16, which those in C need as well")
 			}
 			for _, c := range test.Some(t, 5, tileConvs) {
 				t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) { c.run(t, e) })

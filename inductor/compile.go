@@ -247,7 +247,7 @@ func (c *compiler) foldNorm() (int, error) {
 		return 0, nil
 	}
 	g := lower.Decomposed(c.graph)
-	leave := func(n *graph.Node) bool { return c.opt.Machine.BFloat == cpp.BFloatTiles && keepsBFloat16(n) }
+	leave := func(n *graph.Node) bool { return c.opt.Machine.BFloat != cpp.BFloatWidened && keepsBFloat16(n) }
 	if len(foldable(g, c.opt.Params, leave)) == 0 {
 		return 0, nil
 	}

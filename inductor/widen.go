@@ -38,7 +38,7 @@ func widens(n *graph.Node) bool {
 
 func halfPrecision(d ops.DType) bool { return d == ops.BFloat16 || d == ops.Float16 }
 
-// keepsBFloat16 reports whether a convolution's weight should stay one of bfloat16: tiles multiply it with an image of
+// keepsBFloat16 reports whether a convolution's weight should stay one of bfloat16: tiles or the dot product multiply it with an image of
 // bfloat16, and a scaled weight is no longer of that type.
 func keepsBFloat16(n *graph.Node) bool {
 	a := convArgs(n)

@@ -42,7 +42,7 @@ const (
 	ConvDepthwise                     // channels are the lanes of a vector, each with a filter of its own, or in groups within one
 	ConvDirect                        // pixels are the rows, read where they lie; channels may lie side by side
 	_                                 // the gradient of a weight
-	ConvTiles                         // the same with numbers of bfloat16, multiplied by the processor's tiles
+	ConvTiles                         // the same with numbers of bfloat16, multiplied by the processor's tiles or dot product
 )
 
 // Pack lets the target choose what is packed and places the copies.

@@ -105,14 +105,14 @@ func winogradPays(lanes int, channels, k, pixels int64, c *ir.ConvInfo) bool {
 // TileChannels is how many channels of an image a tile's row has.
 const TileChannels = 32
 
-// convTiles reports whether tiles multiply a convolution whose weight is packed: its numbers are of bfloat16, and channels
-// lie side by side, on both sides.
+// convTiles reports whether tiles, or the dot product, multiply a convolution whose weight is packed: its numbers are of bfloat16,
+// and channels lie side by side, on both sides.
 func (m Machine) convTiles(n *ir.Node) bool {
 	c, v := n.MM.Conv, n.ConvView()
 	k, known := n.MM.K.IsConst()
 	dense := sym.Is(v.Groups, 1) && c.GroupIn == 0 && c.ApartH+c.ApartW == 0
 	whole := known && k%(TileChannels*c.KH*c.KW) == 0
-	return m.BFloat == BFloatTiles && c.BFloat16 && dense && whole && c.Block == int64(m.Lanes) && c.Lanes > 1
+	return m.BFloat != BFloatWidened && c.BFloat16 && dense && whole && c.Block == int64(m.Lanes) && c.Lanes > 1
 }
 
 // fewChannels is up to how many channels of an image, as a first layer's, windows are read

@@ -79,7 +79,7 @@ func FormName(f int) string {
 	case plan.ConvDirect:
 		return "direct"
 	case plan.ConvTiles:
-		return "tiles"
+		return "bfloat16"
 	}
 	return "product"
 }

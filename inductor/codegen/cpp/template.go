@@ -429,16 +429,20 @@ func (e template) describeConv(n *ir.Node) {
 		made, image = "", location{slot: e.env.Slot(v.Image), off: e.size(v.ImageOff)}
 	}
 	e.code.operands = [2]location{{slot: e.env.Slot(v.Weight), off: e.size(v.WeightOff)}, image}
+	by := ""
 	if pack := e.env.Packing; pack != nil {
 		packed, e.code.operands[0] = 1, location{slot: e.env.Slot(pack.Buffer), off: "0"}
+		if pack.Form == plan.ConvTiles && e.env.Machine.BFloat == BFloatDot {
+			by = e.env.Machine.typeText(ops.BFloat16)
+		}
 	}
 	size, as, bs := []sym.Int{v.Images}, []sym.Int{{}}, []sym.Int{v.NextImage}
 	if !sym.Is(v.Groups, 1) {
 		size, as, bs = append(size, v.Groups), append(as, v.NextFilter), append(bs, v.NextPart)
 	}
-	e.code.Gemm = fmt.Sprintf("{%s, %s, %s, %d, %s, %s, %s, %s, %s, 0, 0, %s, %s, %d, %s%s%s}",
+	e.code.Gemm = fmt.Sprintf("{%s, %s, %s, %d, %s, %s, %s, %s, %s, 0, 0, %s, %s, %d, %s%s%s%s}",
 		e.size(v.Rows), e.size(v.Pixels), e.size(n.MM.K), len(size), e.four(size), e.four(as), e.four(bs), e.size(v.Row), e.size(v.K),
-		leftMark, rightMark, packed, symbolMark, convText(e.env.Machine.Lanes, n, e.env.Packing), made)
+		leftMark, rightMark, packed, symbolMark, convText(e.env.Machine.Lanes, n, e.env.Packing), by, made)
 	if e.asks {
 		e.code.Gemm = strings.TrimSuffix(e.code.Gemm, "}") + ", .ahead = 1}"
 	}
