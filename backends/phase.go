@@ -15,7 +15,7 @@ import (
 const (
 	phaseAOT      = "aot"      // to pure graphs, forward and backward
 	phaseInductor = "inductor" // to loops, kernels, C
-	phaseCC       = "cc"       // the C compiler and the loader, or the cache
+	phaseCC       = "cc"       // until the C compiler, which began before, and the loader are done, or the cache
 )
 
 // phase begins a phase of a request; the returned function ends it.
