@@ -1,7 +1,6 @@
 package backends
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -201,10 +200,10 @@ func (c *compiler) run(dir string, args []string) error {
 	switch {
 	case !hung.Stop():
 		return fmt.Errorf("%s: no end after %v", filepath.Base(c.path), c.limit)
-	case err != nil && out.Len() == 0:
+	case err != nil && len(out.kept) == 0:
 		return fmt.Errorf("%s: %w", filepath.Base(c.path), err)
 	case err != nil:
-		return fmt.Errorf("%s: %w:\n%s", filepath.Base(c.path), err, strings.TrimSpace(out.String()))
+		return fmt.Errorf("%s: %w:\n%s", filepath.Base(c.path), err, strings.TrimSpace(string(out.kept)))
 	}
 	return nil
 }
@@ -226,14 +225,12 @@ func (c *compiler) begin(dir string, args []string, out io.Writer) (*exec.Cmd, e
 	}
 }
 
-// output keeps the beginning of what a compiler says.
-type output struct{ bytes.Buffer }
+// output keeps the beginning of what a compiler says. It is no bytes.Buffer, which would read all of it.
+type output struct{ kept []byte }
 
 const outputKept = 4000
 
 func (o *output) Write(p []byte) (int, error) {
-	if room := outputKept - o.Len(); room > 0 {
-		o.Buffer.Write(p[:min(room, len(p))])
-	}
+	o.kept = append(o.kept, p[:min(outputKept-len(o.kept), len(p))]...)
 	return len(p), nil
 }

@@ -3,6 +3,7 @@ package backends
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,7 +24,7 @@ func failingCompiler(t *testing.T) string {
 		t.Skip("no C compiler: its failures are not tested")
 	}
 	file := filepath.Join(t.TempDir(), "cc")
-	text := "#!/bin/sh\ncase \"$*\" in *TC_LANES*|*unit1.o*) exec " + cc.path + " \"$@\";; esac\nfor out; do :; done\neval \"$TC_HOW\"\n"
+	text := "#!/bin/sh\ncase \"$*\" in *TC_LANES*|*unit1.c.o*) exec " + cc.path + " \"$@\";; esac\nfor out; do :; done\neval \"$TC_HOW\"\n"
 	if err := os.WriteFile(file, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -93,6 +94,22 @@ func TestCompilerFailures(t *testing.T) {
 				t.Errorf("left in the cache: %v", left)
 			}
 		})
+	}
+}
+
+// TestCompilerOutputIsBounded: of a compiler that says too much the beginning is kept.
+func TestCompilerOutputIsBounded(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "cc")
+	if err := os.WriteFile(file, []byte("#!/bin/sh\nyes no such thing | head -c 10000000; exit 1\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	c, err := findCompiler(file)
+	if err != nil {
+		t.Skip("no script can be run: ", err)
+	}
+	err = c.run(t.TempDir(), nil)
+	if err == nil || !strings.Contains(err.Error(), "exit status 1:\nno such thing\n") || len(err.Error()) > outputKept+100 {
+		t.Errorf("it failed with %.100v, of %d bytes", err, len(fmt.Sprint(err)))
 	}
 }
 
