@@ -81,11 +81,13 @@ type Verdict struct {
 	Why    string   `json:"why"`              // in one sentence
 }
 
-// minSteady is how many steady calls both runs need for their times to be compared, and
-// minGain which share a call must be faster to be called so.
+// minSteady is how many steady calls both runs need for their times to be compared, minGain
+// which share a call must be faster to be called so, and minGainMS by how much the quickest one: on a machine
+// at work the quickest of a few short calls differ by less.
 const (
 	minSteady = 5
 	minGain   = 0.10
+	minGainMS = 0.02
 )
 
 // Judge says whether a trial proves its remedy.
@@ -213,7 +215,8 @@ func (m *Measured) Quicker(again *Measured) *Measured {
 }
 
 // faster says by how much steady calls are faster, where that is certain: by a tenth at
-// least, the quickest one, too, and three in four of them below three in four of the baseline's.
+// least, the quickest one, too, which has to gain more than calls differ by anyway, and three in four of them below three in four of
+// the baseline's.
 func faster(base, m *Measured) string {
 	if base.CallMS == nil || m.CallMS == nil || base.Steady < minSteady || m.Steady < minSteady || *base.CallMS <= 0 {
 		return ""
@@ -223,7 +226,7 @@ func faster(base, m *Measured) string {
 		return ""
 	}
 	// What else the machine did adds to most calls, and seldom to all.
-	if m.LeastMS != nil && base.LeastMS != nil && *m.LeastMS > (1-minGain)**base.LeastMS {
+	if m.LeastMS != nil && base.LeastMS != nil && *m.LeastMS > min((1-minGain)**base.LeastMS, *base.LeastMS-minGainMS) {
 		return ""
 	}
 	if gain > 0.99 {

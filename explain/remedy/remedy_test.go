@@ -80,6 +80,10 @@ func TestJudge(t *testing.T) {
 	}{
 		{"fewer breaks", measured(1, 0, 3, 0), measured(0, 0, 1, 0), same, true, "1 break fewer, 2 graphs fewer; same results"},
 		{"fewer graphs", measured(0, 0, 3, 0), measured(0, 0, 2, 0), same, true, "1 graph fewer"},
+		{
+			"microseconds of a loaded machine", least(timed(measured(1, 0, 3, 0), 0.062, 0.085, 0.115), 0.0251),
+			least(timed(measured(1, 0, 3, 0), 0.022, 0.029, 0.036), 0.0197), same, false, "nothing is better",
+		},
 		{"nothing", measured(1, 1, 3, 0), measured(1, 1, 3, 0), same, false, "nothing is better"},
 		{"more recompiles", measured(1, 0, 3, 0), measured(0, 2, 1, 0), same, false, "2 recompiles more"},
 		{"exit", measured(1, 0, 3, 0), measured(0, 0, 1, 1), same, false, "ends with 1, and without the remedy with 0"},
