@@ -40,6 +40,15 @@ var tileConvs = []tileConv{
 	{1, 64, 64, 30, 30, 1, 1, 0, 1, true, true, true},
 	{40, 32, 32, 33, 33, 3, 1, 1, 1, false, false, false}, // more images than are laid out at a time
 	{2, 64, 24, 8, 130, 2, 1, 0, 1, true, false, true},
+	{2, 64, 40, 7, 7, 3, 1, 1, 1, true, false, false},    // by the dot product rows apart: two to a tile, and one alone
+	{1, 32, 64, 40, 7, 3, 1, 1, 1, false, false, false},  // several runs of them
+	{1, 64, 16, 5, 4, 3, 1, 1, 1, true, false, false},    // two rows of four
+	{2, 32, 48, 28, 28, 3, 2, 1, 1, true, false, false},  // a tile for each, in steps
+	{1, 96, 32, 11, 28, 3, 1, 1, 1, false, false, false}, // two tiles for each
+	{1, 64, 32, 9, 16, 3, 1, 2, 2, true, false, false},   // halves of a row
+	{1, 32, 24, 19, 32, 3, 1, 1, 1, false, false, false}, // tiles of different heights
+	{1, 32, 32, 12, 20, 5, 1, 2, 1, true, false, false},  // which reach beyond a row
+	{1, 32, 32, 6, 250, 3, 1, 1, 1, false, false, false}, // one row is a run
 }
 
 // wholeNumbers are numbers of bfloat16 from -most to most, whose products and sums are exact.
