@@ -56,7 +56,16 @@ func wholeNumbers(seed, most int, shape ...int) *torch.Tensor {
 	return filled(ops.Float32, seed, shape...).Mul(100).Floor().Remainder(2*most + 1).Sub(most).To(torch.Bfloat16)
 }
 
-// module is the convolution between two of one pixel.
+// firstTiles are convolutions that begin a network: what a row of the window sees takes the place of channels.
+var firstTiles = []tileConv{
+	{2, 3, 64, 33, 30, 7, 2, 3, 1, true, false, false},
+	{1, 1, 16, 9, 200, 5, 1, 2, 1, false, false, false}, // laid out in parts
+	{3, 4, 40, 14, 11, 3, 1, 1, 1, true, false, false},
+	{1, 3, 32, 21, 64, 8, 4, 0, 1, false, false, false}, // windows side by side
+	{1, 2, 24, 40, 17, 16, 3, 7, 1, true, false, false}, // the widest window
+}
+
+// module is the convolution between two of one pixel, or between the image and one.
 func (c tileConv) module() (*graph.Module, []torch.Value) {
 	g := newTestGraph("tiles")
 	conv := func(x ops.Value, seed, in, out, kernel, step, pad, dilation int) ops.Value {
@@ -72,7 +81,12 @@ func (c tileConv) module() (*graph.Module, []torch.Value) {
 	if c.sliced {
 		in = 2 * c.in
 	}
-	y := conv(g.input(wholeNumbers(1, 2, c.images, 32, c.h, c.w)), 2, 32, in, 1, 1, 0, 1)
+	var y ops.Value
+	if c.in <= 4 {
+		y = g.input(wholeNumbers(1, 2, c.images, c.in, c.h, c.w))
+	} else {
+		y = conv(g.input(wholeNumbers(1, 2, c.images, 32, c.h, c.w)), 2, 32, in, 1, 1, 0, 1)
+	}
 	if c.sliced {
 		y = g.Emit(ops.Slice, y, sym.C(1), sym.C(c.in/2), sym.C(c.in/2+c.in), sym.C(1))
 	}
@@ -99,7 +113,7 @@ func TestConvolutionsByTiles(t *testing.T) {
 			if way := e.rt.bfloat.chosen(use); way == cpp.BFloatWidened || use != AnyDot && way != cpp.BFloatTiles {
 				t.Skip("this processor has no tiles, or no dot product of bfloat16, which those in C need as well")
 			}
-			for _, c := range test.Some(t, 5, tileConvs) {
+			for _, c := range slices.Concat(test.Some(t, 5, tileConvs), test.Some(t, 2, firstTiles)) {
 				t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) { c.run(t, e) })
 			}
 		})

@@ -43,9 +43,18 @@ func halfPrecision(d ops.DType) bool { return d == ops.BFloat16 || d == ops.Floa
 func keepsBFloat16(n *graph.Node) bool {
 	a := convArgs(n)
 	weight := a.Weight.Meta().Shape
-	channels, known := weight[1].IsConst()
-	dense := !a.Transposed.Bool() && sym.Is(a.Groups.Int(), 1)
-	return lower.OfBFloat16(n) && dense && len(weight) == 4 && known && channels%cpp.TileChannels == 0
+	step, dilation := a.Stride.Ints(), a.Dilation.Ints()
+	if !lower.OfBFloat16(n) || a.Transposed.Bool() || !sym.Is(a.Groups.Int(), 1) || len(weight) != 4 || len(step) == 0 || len(dilation) == 0 {
+		return false
+	}
+	var known [4]int64 // channels, the width of the window, how far windows and what they see are apart
+	for i, x := range []sym.Int{weight[1], weight[3], step[len(step)-1], dilation[len(dilation)-1]} {
+		var static bool
+		if known[i], static = x.IsConst(); !static {
+			return false
+		}
+	}
+	return known[0]%cpp.TileChannels == 0 || cpp.FirstLayer(known[0], known[1], known[2], known[3])
 }
 
 // widen works on a copy, as foldNorm does.

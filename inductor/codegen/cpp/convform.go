@@ -106,13 +106,35 @@ func winogradPays(lanes int, channels, k, pixels int64, c *ir.ConvInfo) bool {
 const TileChannels = 32
 
 // convTiles reports whether tiles, or the dot product, multiply a convolution whose weight is packed: its numbers are of bfloat16,
-// and channels lie side by side, on both sides.
+// and channels of the result lie side by side, as do those of the image, where it is not a first layer.
 func (m Machine) convTiles(n *ir.Node) bool {
 	c, v := n.MM.Conv, n.ConvView()
 	k, known := n.MM.K.IsConst()
 	dense := sym.Is(v.Groups, 1) && c.GroupIn == 0 && c.ApartH+c.ApartW == 0
-	whole := known && k%(TileChannels*c.KH*c.KW) == 0
-	return m.BFloat != BFloatWidened && c.BFloat16 && dense && whole && c.Block == int64(m.Lanes) && c.Lanes > 1
+	if m.BFloat == BFloatWidened || !c.BFloat16 || !dense || !known || c.Lanes <= 1 {
+		return false
+	}
+	if c.Block <= 1 {
+		return FirstLayer(k/(c.KH*c.KW), c.KW, c.StepW, c.DilW)
+	}
+	return k%(TileChannels*c.KH*c.KW) == 0 && c.Block == int64(m.Lanes)
+}
+
+// mostStep is how far the windows of a first layer may be apart.
+const mostStep = 4
+
+// FirstLayer reports whether all that a row of the window sees of an image of few channels takes the place of a tile's channels: no more
+// numbers than those, and no more of a channel than a vector of the shortest processor that has tiles or the dot product.
+func FirstLayer(channels, width, step, dilation int64) bool {
+	return channels <= fewChannels && width > 1 && width <= TileChannels/2 && channels*width <= TileChannels && step <= mostStep && dilation == 1
+}
+
+// packedTerms is how many numbers of each filter a form packs, where the sum has k terms.
+func packedTerms(form plan.ConvForm, k int64, c *ir.ConvInfo) int64 {
+	if form == plan.ConvTiles && c.Block <= 1 {
+		return c.KH * TileChannels
+	}
+	return k
 }
 
 // fewChannels is up to how many channels of an image, as a first layer's, windows are read

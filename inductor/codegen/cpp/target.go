@@ -104,7 +104,7 @@ func (t *Target) packedFilter(p *plan.Plan, n *ir.Node) (*ir.Buffer, plan.ConvFo
 	if t.convTiles(n) {
 		form = plan.ConvTiles
 	}
-	return v.Weight, form, PackedConv(form, t.Lanes, groups, channels/groups, k)
+	return v.Weight, form, PackedConv(form, t.Lanes, groups, channels/groups, packedTerms(form, k, n.MM.Conv))
 }
 
 func usesBatch(x ir.Index, nb int) bool {
