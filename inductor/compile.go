@@ -152,10 +152,17 @@ var passes = pass.NewTable("inductor",
 		Check: func(c *compiler) error { return errors.Join(c.ir.Check(), c.ir.CheckAddresses()) },
 	},
 	pass.Pass[*compiler]{
+		Name: "halves", Doc: "let convolutions that multiply numbers of bfloat16 read images of them, without a copy in float32",
+		Needs: []pass.Need{{Pass: "layout", Why: "tiles and the dot product read channels that lie side by side"}},
+		Run:   (*compiler).halves, Print: (*compiler).text, Record: true,
+		Check: func(c *compiler) error { return errors.Join(c.ir.Check(), c.ir.CheckAddresses()) },
+	},
+	pass.Pass[*compiler]{
 		Name: "fuse", Doc: "decide which loops run together, and in which order",
 		Needs: []pass.Need{
 			{Pass: "lower", Why: "loops are what is fused"},
 			{Pass: "layout", Why: "loops that walk an image alike can be fused"},
+			{Pass: "halves", Why: "a copy that is fused cannot go"},
 		},
 		Run: (*compiler).fuse, Print: (*compiler).text, Record: true,
 		Check: func(c *compiler) error { return sched.CheckOrder(c.groups) },
@@ -283,6 +290,26 @@ func (c *compiler) concat() (int, error) {
 // repeats drops copies that repeat right operands of products.
 func (c *compiler) repeats() (int, error) {
 	n := layout.Repeats(c.ir)
+	if n > 0 {
+		c.out.IR = c.ir.String()
+	}
+	return n, nil
+}
+
+// halves drops copies of images in float32.
+func (c *compiler) halves() (int, error) {
+	if c.opt.Machine.BFloat == cpp.BFloatWidened {
+		return 0, nil
+	}
+	fixed := map[*ir.Buffer]bool{}
+	for _, n := range c.ir.Nodes {
+		if n.Hoisted {
+			n.Writes(func(b *ir.Buffer, _ *ir.Index) { fixed[b] = true })
+		}
+	}
+	n := layout.Halves(c.ir, func(n *ir.Node) bool {
+		return !n.Hoisted && c.opt.Machine.PacksTiles(n, func(b *ir.Buffer) bool { return b.Param || fixed[b] })
+	})
 	if n > 0 {
 		c.out.IR = c.ir.String()
 	}

@@ -44,7 +44,8 @@ func keepsBFloat16(n *graph.Node) bool {
 	a := convArgs(n)
 	weight := a.Weight.Meta().Shape
 	step, dilation := a.Stride.Ints(), a.Dilation.Ints()
-	if !lower.OfBFloat16(n) || a.Transposed.Bool() || !sym.Is(a.Groups.Int(), 1) || len(weight) != 4 || len(step) == 0 || len(dilation) == 0 {
+	dense := !a.Transposed.Bool() && sym.Is(a.Groups.Int(), 1) && len(weight) == 4
+	if !lower.OfBFloat16(n) || !dense || len(step) == 0 || len(dilation) == 0 {
 		return false
 	}
 	var known [4]int64 // channels, the width of the window, how far windows and what they see are apart

@@ -8,7 +8,8 @@
 // ends where a convolution reads or writes a plain image, which it does by itself, so no
 // loop is added for a transition.
 //
-// Concat, before it, lets concatenations that begin alike share memory (concat.go).
+// Concat, before it, lets concatenations that begin alike share memory (concat.go), and Halves, after it, has convolutions of
+// bfloat16 read such images as they are (halves.go).
 //
 // It imports ir, ops and sym; never sched or codegen. Open this file first (what is
 // chosen), then address.go (which dimension a loop walks) and rewrite.go.

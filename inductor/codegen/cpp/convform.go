@@ -123,10 +123,11 @@ func (m Machine) convTiles(n *ir.Node) bool {
 // mostStep is how far the windows of a first layer may be apart.
 const mostStep = 4
 
-// FirstLayer reports whether all that a row of the window sees of an image of few channels takes the place of a tile's channels: no more
-// numbers than those, and no more of a channel than a vector of the shortest processor that has tiles or the dot product.
+// FirstLayer reports whether all that a row of the window sees of an image of few channels takes the place of a tile's channels: no
+// more numbers than those, and no more of a channel than a vector has, as processors that have tiles or the dot product have it.
 func FirstLayer(channels, width, step, dilation int64) bool {
-	return channels <= fewChannels && width > 1 && width <= TileChannels/2 && channels*width <= TileChannels && step <= mostStep && dilation == 1
+	fits := width <= TileChannels/2 && channels*width <= TileChannels
+	return channels <= fewChannels && width > 1 && fits && step <= mostStep && dilation == 1
 }
 
 // packedTerms is how many numbers of each filter a form packs, where the sum has k terms.

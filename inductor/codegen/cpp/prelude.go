@@ -82,7 +82,7 @@ typedef struct {
   tc_epilogue epilogue;
   i64 conv;
   tc_conv image;
-  i64 type, made, ahead;
+  i64 type, made, ahead, stored;
   i64 lines, line[4], line_row;
 } tc_gemm_args;
 typedef struct {

@@ -87,13 +87,11 @@ func readInRuns(n *ir.Node) bool {
 // packedFilter packs the weight of a convolution, a panel of channels after another for
 // each group.
 func (t *Target) packedFilter(p *plan.Plan, n *ir.Node) (*ir.Buffer, plan.ConvForm, int64) {
-	v := n.ConvView()
-	k, kok := n.MM.K.IsConst()
-	channels, rok := v.Channels.IsConst()
-	groups, gok := v.Groups.IsConst()
-	if !p.Fixed(v.Weight) || v.Weight.Trained || !kok || !rok || !gok {
+	if !packsFilter(n, p.Fixed) {
 		return nil, 0, 0
 	}
+	v := n.ConvView()
+	k, channels, groups := sym.Force(n.MM.K), sym.Force(v.Channels), sym.Force(v.Groups)
 	form := unpackedForm(t.Lanes, n)
 	if pixels, ok := v.Pixels.IsConst(); ok && groups == 1 {
 		form = ChooseConv(t.Lanes, channels, k, pixels, n.MM.Conv)
@@ -105,6 +103,17 @@ func (t *Target) packedFilter(p *plan.Plan, n *ir.Node) (*ir.Buffer, plan.ConvFo
 		form = plan.ConvTiles
 	}
 	return v.Weight, form, PackedConv(form, t.Lanes, groups, channels/groups, packedTerms(form, k, n.MM.Conv))
+}
+
+// packsFilter reports whether the weight of a convolution is packed: it changes with parameters alone, and not in training.
+func packsFilter(n *ir.Node, fixed func(*ir.Buffer) bool) bool {
+	v := n.ConvView()
+	return fixed(v.Weight) && !v.Weight.Trained && sym.AllConst([]sym.Int{n.MM.K, v.Channels, v.Groups})
+}
+
+// PacksTiles reports whether tiles, or the dot product, multiply a convolution, which then may read an image of bfloat16.
+func (m Machine) PacksTiles(n *ir.Node, fixed func(*ir.Buffer) bool) bool {
+	return packsFilter(n, fixed) && m.convTiles(n)
 }
 
 func usesBatch(x ir.Index, nb int) bool {

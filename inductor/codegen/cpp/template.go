@@ -424,16 +424,22 @@ func (e template) four(xs []sym.Int) string {
 func (e template) describeConv(n *ir.Node) {
 	v := n.ConvView()
 	packed := 0
-	made, image := ", .made = 1", location{slot: nowhere} // by the epilogue
+	made, image := ", .made = 1", location{slot: nowhere} // by the epilogue, in float32
 	if e.k.Before == nil {
-		made, image = "", location{slot: e.env.Slot(v.Image), off: e.size(v.ImageOff)}
+		made, image = "", locate(v.Image, e.env.Slot(v.Image), e.size(v.ImageOff))
 	}
 	e.code.operands = [2]location{{slot: e.env.Slot(v.Weight), off: e.size(v.WeightOff)}, image}
 	by := ""
+	if v.Image.DType == ops.BFloat16 && e.k.Before == nil {
+		if e.env.Packing == nil || e.env.Packing.Form != plan.ConvTiles { // for which the pass "halves" had them
+			panic("cpp: " + e.k.Name + " reads an image of bfloat16 in a form that does not multiply it")
+		}
+		by = ", .stored = 1 /* in bfloat16 */"
+	}
 	if pack := e.env.Packing; pack != nil {
 		packed, e.code.operands[0] = 1, location{slot: e.env.Slot(pack.Buffer), off: "0"}
 		if pack.Form == plan.ConvTiles && e.env.Machine.BFloat == BFloatDot {
-			by = e.env.Machine.typeText(ops.BFloat16)
+			by += e.env.Machine.typeText(ops.BFloat16)
 		}
 	}
 	size, as, bs := []sym.Int{v.Images}, []sym.Int{{}}, []sym.Int{v.NextImage}
