@@ -31,6 +31,9 @@ func TestFewRows(t *testing.T) {
 		{2, 321, 3300, false, false},
 		{2, 1031, 1033, true, false},
 		{3, 1031, 1033, false, false},
+		{1, 4113, 259, false, false}, // the left operand fills the first cache: four columns at a time
+		{2, 2065, 519, true, false},
+		{4, 1501, 701, false, false},
 		{1, 1024, 1025, false, true},
 		{1, 1027, 1100, false, true},
 		{1, 501, 2129, true, true},
