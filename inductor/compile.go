@@ -301,15 +301,9 @@ func (c *compiler) halves() (int, error) {
 	if c.opt.Machine.BFloat == cpp.BFloatWidened {
 		return 0, nil
 	}
-	fixed := map[*ir.Buffer]bool{}
-	for _, n := range c.ir.Nodes {
-		if n.Hoisted {
-			n.Writes(func(b *ir.Buffer, _ *ir.Index) { fixed[b] = true })
-		}
-	}
-	n := layout.Halves(c.ir, func(n *ir.Node) bool {
-		return !n.Hoisted && c.opt.Machine.PacksTiles(n, func(b *ir.Buffer) bool { return b.Param || fixed[b] })
-	})
+	hoisted := c.ir.Hoisted()
+	fixed := func(b *ir.Buffer) bool { return b.Param || hoisted[b] } // as the plan has it
+	n := layout.Halves(c.ir, func(n *ir.Node) bool { return !n.Hoisted && c.opt.Machine.PacksTiles(n, fixed) })
 	if n > 0 {
 		c.out.IR = c.ir.String()
 	}

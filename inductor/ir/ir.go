@@ -262,6 +262,17 @@ func (n *Node) Sizes() []sym.Int {
 	return append(append([]sym.Int{}, n.Outer...), n.Inner...)
 }
 
+// Hoisted are the buffers that the prologue makes.
+func (p *Program) Hoisted() map[*Buffer]bool {
+	out := map[*Buffer]bool{}
+	for _, n := range p.Nodes {
+		if n.Hoisted {
+			n.Writes(func(b *Buffer, _ *Index) { out[b] = true })
+		}
+	}
+	return out
+}
+
 // Reads calls f for every buffer that n reads, with its address where it has one.
 func (n *Node) Reads(f func(b *Buffer, x *Index)) {
 	switch n.Kind {

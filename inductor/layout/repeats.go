@@ -14,7 +14,7 @@ import (
 // mostBatch is how many loops around a product's matrices the runtime takes.
 const mostBatch = 4
 
-// repeated is a buffer that one copy writes, and the products that read it.
+// repeated is a copy, and the products that read what it writes.
 type repeated struct {
 	copy *ir.Node
 	uses []*ir.Node
@@ -22,9 +22,8 @@ type repeated struct {
 
 // Repeats has products read what copies repeat, and returns how many of these copies are gone.
 func Repeats(p *ir.Program) int {
-	gone, dropped := map[*ir.Node]bool{}, map[*ir.Buffer]bool{}
+	var gone []*repeated
 	for _, r := range repeats(p) {
-		b := r.copy.Body[1].Buf
 		moved := make([]ir.Node, len(r.uses))
 		ok := true
 		for i, n := range r.uses {
@@ -38,22 +37,29 @@ func Repeats(p *ir.Program) int {
 		for i, n := range r.uses {
 			*n = moved[i]
 		}
-		gone[r.copy], dropped[b] = true, true
+		gone = append(gone, r)
 	}
-	p.Nodes = slices.DeleteFunc(p.Nodes, func(n *ir.Node) bool { return gone[n] })
-	p.Buffers = slices.DeleteFunc(p.Buffers, func(b *ir.Buffer) bool { return dropped[b] })
+	withoutCopies(p, gone)
 	return len(gone)
 }
 
 // repeats are the copies that repeat something for right operands of products alone.
 func repeats(p *ir.Program) []*repeated {
+	return copiesFor(p, stands, func(n *ir.Node, b *ir.Buffer) bool {
+		return n.Kind == ir.Matmul && n.MM.Conv == nil && n.MM.Grad == nil && n.MM.A != b && n.MM.B == b
+	})
+}
+
+// copiesFor are the copies of a kind that stand for what they copy: it stays what it was while they are read, which is by nodes
+// that may read it, alone.
+func copiesFor(p *ir.Program, kind func(*ir.Node) bool, may func(*ir.Node, *ir.Buffer) bool) []*repeated {
 	of, from := map[*ir.Buffer]*repeated{}, map[*ir.Buffer][]*repeated{}
 	other := map[*repeated]bool{}
 	var all []*repeated
 	for _, n := range p.Nodes {
 		n.Reads(func(b *ir.Buffer, _ *ir.Index) {
 			if r := of[b]; r != nil {
-				other[r] = other[r] || n.Kind != ir.Matmul || n.MM.Conv != nil || n.MM.Grad != nil || n.MM.A == b || n.MM.B != b
+				other[r] = other[r] || !may(n, b)
 				if !slices.Contains(r.uses, n) {
 					r.uses = append(r.uses, n)
 				}
@@ -65,7 +71,7 @@ func repeats(p *ir.Program) []*repeated {
 			}
 			if r := of[b]; r != nil {
 				other[r] = true
-			} else if b.Kind == ir.Temp && copies(n) && stands(n) {
+			} else if b.Kind == ir.Temp && copies(n) && kind(n) {
 				r := &repeated{copy: n}
 				of[b], all = r, append(all, r)
 				from[n.Body[0].Buf] = append(from[n.Body[0].Buf], r)
@@ -73,6 +79,16 @@ func repeats(p *ir.Program) []*repeated {
 		})
 	}
 	return slices.DeleteFunc(all, func(r *repeated) bool { return other[r] || len(r.uses) == 0 })
+}
+
+// withoutCopies takes copies that nobody reads any more out of a program.
+func withoutCopies(p *ir.Program, gone []*repeated) {
+	nodes, buffers := map[*ir.Node]bool{}, map[*ir.Buffer]bool{}
+	for _, r := range gone {
+		nodes[r.copy], buffers[r.copy.Body[1].Buf] = true, true
+	}
+	p.Nodes = slices.DeleteFunc(p.Nodes, func(n *ir.Node) bool { return nodes[n] })
+	p.Buffers = slices.DeleteFunc(p.Buffers, func(b *ir.Buffer) bool { return buffers[b] })
 }
 
 // stands reports whether a loop of a copy, whose store begins where its buffer does, does not move what is read.

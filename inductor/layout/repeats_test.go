@@ -32,11 +32,39 @@ const read = `op1 = matmul [2, 2, 3, 5, 7 | 4]
   out out[210*i0 + 105*i1 + 35*i2 + 7*i3 + i4]
 `
 
+// rewriting is a change of a program's text, and how many copies a pass takes out of it then.
+type rewriting struct {
+	name, old, new string
+	want           int
+}
+
+// run checks what a pass does to a program: nothing at all, or that it has the text given and the buffer no longer.
+func (c rewriting) run(t *testing.T, text string, pass func(*ir.Program) int, want, gone string) {
+	t.Helper()
+	text = strings.Replace(text, c.old, c.new, 1)
+	if strings.Contains(text, "more") {
+		text = strings.Replace(text, "result out", "result more: f32[2] stride [1]\nresult out", 1)
+	}
+	p, err := ir.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := p.String()
+	if n := pass(p); n != c.want {
+		t.Fatalf("%d copies are gone, want %d:\n%s", n, c.want, p)
+	}
+	if err := p.CheckAddresses(); err != nil {
+		t.Fatalf("%v:\n%s", err, p)
+	}
+	if got := p.String(); c.want == 0 && got != before {
+		t.Errorf("the program changed:\n%s", got)
+	} else if c.want == 1 && (!strings.Contains(got, want) || strings.Contains(got, gone)) {
+		t.Errorf("not what it should be:\n%s", got)
+	}
+}
+
 func TestRepeats(t *testing.T) {
-	for _, c := range []struct {
-		name, old, new string
-		want           int
-	}{
+	for _, c := range []rewriting{
 		{"as it is", "", "", 1},
 		{"a copy that repeats nothing", "k[56*i0 + 28*i1 +", "k[28*i0 + 14*i1 + 7*i2 +", 0},
 		{"the copy is returned", "temp keys", "result keys", 0},
@@ -48,27 +76,6 @@ func TestRepeats(t *testing.T) {
 			"op2 = pointwise [2]\n  t0 = load.f32 keys[i0]\n  store.f32 more[i0], t0\nreturn more + 0 shape [2] stride [1]\nreturn out", 0,
 		},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			text := strings.Replace(grouped, c.old, c.new, 1)
-			if strings.Contains(text, "more") {
-				text = strings.Replace(text, "result out", "result more: f32[2] stride [1]\nresult out", 1)
-			}
-			p, err := ir.Parse(text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			before := p.String()
-			if n := Repeats(p); n != c.want {
-				t.Fatalf("%d copies are gone, want %d:\n%s", n, c.want, p)
-			}
-			if err := p.CheckAddresses(); err != nil {
-				t.Fatalf("%v:\n%s", err, p)
-			}
-			if got := p.String(); c.want == 0 && got != before {
-				t.Errorf("the program changed:\n%s", got)
-			} else if c.want == 1 && (!strings.Contains(got, read) || strings.Contains(got, "keys")) {
-				t.Errorf("not what it should be:\n%s", got)
-			}
-		})
+		t.Run(c.name, func(t *testing.T) { c.run(t, grouped, Repeats, read, "keys") })
 	}
 }

@@ -39,13 +39,8 @@ type Plan struct {
 // New begins the plan of a lowered program. Outputs replace the content of inputs as
 // replaces says, by position.
 func New(p *ir.Program, replaces map[int]int) *Plan {
-	out := &Plan{IR: p, replaces: replaces, slots: map[*ir.Buffer]int{}, hoisted: map[*ir.Buffer]bool{}}
+	out := &Plan{IR: p, replaces: replaces, slots: map[*ir.Buffer]int{}, hoisted: p.Hoisted()}
 	out.Name = p.Name
-	for _, n := range p.Nodes {
-		if n.Hoisted {
-			n.Writes(func(b *ir.Buffer, _ *ir.Index) { out.hoisted[b] = true })
-		}
-	}
 	return out
 }
 

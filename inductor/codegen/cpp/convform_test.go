@@ -26,3 +26,25 @@ func TestFormOfPlanes(t *testing.T) {
 		}
 	}
 }
+
+// TestFirstLayer: each limit that the runtime has, and one beyond it.
+func TestFirstLayer(t *testing.T) {
+	for _, c := range []struct {
+		channels, width, step, dilation int64
+		want                            bool
+	}{
+		{3, 7, 2, 1, true},
+		{4, 8, 4, 1, true},
+		{2, 16, 1, 1, true},
+		{5, 3, 1, 1, false}, // FEW_CHANNELS
+		{1, 3, 5, 1, false}, // FEW_STEPS
+		{1, 17, 1, 1, false},
+		{3, 11, 1, 1, false}, // 33 numbers in a row of the window
+		{3, 7, 1, 2, false},
+		{3, 1, 1, 1, false},
+	} {
+		if got := FirstLayer(c.channels, c.width, c.step, c.dilation); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
