@@ -42,11 +42,10 @@ type Entry struct {
 	Sources int
 	Guards  []*guard.Guard // see Guard
 	tests   *guard.Program // of them
-	placed  sync.Once
-	places  []guard.Place // of the inputs
-	Inputs  []GraphInput  // of the graph
-	Seen    []SeenTensor  // also those that the graph does not read
-	Numbers []SeenNumber  // constants of the graph
+	places  []guard.Place  // of the inputs, where they find them
+	Inputs  []GraphInput   // of the graph
+	Seen    []SeenTensor   // also those that the graph does not read
+	Numbers []SeenNumber   // constants of the graph
 	Run     Runnable
 	Plan    func() Runnable // of Request; nil where every run gets fresh memory
 	Graph   *graph.Graph    // nil: no operators
@@ -125,8 +124,12 @@ type Register struct {
 	Result
 }
 
-// Guard has the entry rely on the guards of a set.
-func (e *Entry) Guard(gs *guard.Set) { e.Guards, e.tests = gs.List, gs.Program() }
+// Guard has the entry rely on the guards of a set, which find most of the graph's inputs on their way. The backend has asked
+// for the inputs before: the places are known from here on.
+func (e *Entry) Guard(gs *guard.Set) {
+	e.Guards, e.tests = gs.List, gs.Program()
+	e.places = e.inputPlaces()
+}
 
 // Holds tests all guards.
 func (e *Entry) Holds(a *guard.Addresses) bool { return e.tests.Holds(a) }
@@ -134,9 +137,12 @@ func (e *Entry) Holds(a *guard.Addresses) bool { return e.tests.Holds(a) }
 // Values appends the graph's inputs to in.
 func (e *Entry) Values(a *guard.Addresses, in []torch.Value) []torch.Value {
 	in = slices.Grow(in, len(e.Inputs))
-	e.placed.Do(func() { e.places = e.inputPlaces() })
 	for i := range e.Inputs {
-		in = append(in, e.Inputs[i].value(a, e.places[i]))
+		var at guard.Place
+		if e.places != nil {
+			at = e.places[i]
+		}
+		in = append(in, e.Inputs[i].value(a, at))
 	}
 	return in
 }
