@@ -180,6 +180,31 @@ func TestBlocksOfDynamicBatch(t *testing.T) {
 	}
 }
 
+// TestNarrowPanels: the last panel of channels fills half a vector, or one and a half, of which no more is computed than there is. Sums
+// of whole numbers are exact, so that results are eager's to the last bit; tiles have 12 to 14 pixels, and others.
+func TestNarrowPanels(t *testing.T) {
+	for _, c := range [][4]int{
+		{64, 8, 14, 1}, {64, 24, 28, 1}, {24, 40, 13, 1}, {40, 72, 12, 1}, {8, 88, 26, 1}, {16, 24, 14, 3}, {24, 8, 28, 3}, {48, 56, 15, 3},
+	} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			in, out, width, kernel := c[0], c[1], c[2], c[3]
+			g := &modelGraph{testGraph: newTestGraph("narrow")}
+			whole := func(seed, most int, shape ...int) *torch.Tensor { return wholeNumbers(seed, most, shape...).To(torch.Float32) }
+			conv := func(x ops.Value, seed, in, out, kernel int) ops.Value {
+				w, pad := g.param(whole(seed, 1, out, in, kernel, kernel)), kernel/2
+				return g.Emit(ops.Convolution, x, w, nil, ints(1, 1), ints(pad, pad), ints(1, 1), false, ints(0, 0), sym.C(1))
+			}
+			scale := g.param(whole(4, 1, 2, in, 1, 1)) // on the way in: the image is made where it is packed
+			x := conv(g.input(whole(1, 2, 2, 16, 9, width)), 2, 16, in, 1)
+			if kernel == 1 {
+				x = g.Emit(ops.Mul, g.Emit(ops.Relu, x), scale)
+			}
+			y := g.Emit(ops.Relu, conv(x, 3, in, out, kernel))
+			everywhere(t, g.outputs(conv(y, 5, out, 16, 1)), g.in, 0)
+		})
+	}
+}
+
 // TestWinogradOfBlocks: odd sizes, tiles beyond the image, no padding and more than the kernel
 // reaches, several tasks of an image, results in blocks and in planes.
 func TestWinogradOfBlocks(t *testing.T) {
