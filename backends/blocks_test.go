@@ -189,7 +189,9 @@ func TestNarrowPanels(t *testing.T) {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			in, out, width, kernel := c[0], c[1], c[2], c[3]
 			g := &modelGraph{testGraph: newTestGraph("narrow")}
-			whole := func(seed, most int, shape ...int) *torch.Tensor { return wholeNumbers(seed, most, shape...).To(torch.Float32) }
+			whole := func(seed, most int, shape ...int) *torch.Tensor {
+				return wholeNumbers(seed, most, shape...).To(torch.Float32)
+			}
 			conv := func(x ops.Value, seed, in, out, kernel int) ops.Value {
 				w, pad := g.param(whole(seed, 1, out, in, kernel, kernel)), kernel/2
 				return g.Emit(ops.Convolution, x, w, nil, ints(1, 1), ints(pad, pad), ints(1, 1), false, ints(0, 0), sym.C(1))
