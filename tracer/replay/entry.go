@@ -137,12 +137,12 @@ func (e *Entry) Holds(a *guard.Addresses) bool { return e.tests.Holds(a) }
 // Values appends the graph's inputs to in.
 func (e *Entry) Values(a *guard.Addresses, in []torch.Value) []torch.Value {
 	in = slices.Grow(in, len(e.Inputs))
+	places := e.places
+	if places == nil {
+		places = make([]guard.Place, len(e.Inputs)) // of none of them
+	}
 	for i := range e.Inputs {
-		var at guard.Place
-		if e.places != nil {
-			at = e.places[i]
-		}
-		in = append(in, e.Inputs[i].value(a, at))
+		in = append(in, e.Inputs[i].value(a, places[i]))
 	}
 	return in
 }
