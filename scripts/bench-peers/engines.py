@@ -83,9 +83,14 @@ def torch_engine(workload, module, inputs, mode):
     if mode == "eager":
         around(call)()
         return around(call), None
+    from torch._inductor.utils import fresh_cache
+
     torch._dynamo.reset()
     freezing = mode == "freezing"
-    with torch._inductor.config.patch(freezing=True) if freezing else contextlib.nullcontext():
+    settings = torch._inductor.config.patch(freezing=True) if freezing else contextlib.nullcontext()
+    folder = os.environ["TORCHINDUCTOR_CACHE_DIR"]
+    os.makedirs(folder, exist_ok=True)
+    with settings, fresh_cache(dir=folder, delete=False):  # else a step finds the kernels of the same step before
         if workload.optimizer:
             run = torch.compile(call, mode=mode)
         else:
