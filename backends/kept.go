@@ -94,9 +94,9 @@ func (k *keeping) find() (x *executable, write func()) {
 	return x, func() { writeAgain(k.log, k.opt.ID, records, rest) }
 }
 
-// writeAgain writes the records of a compile. Their payloads are megabytes, which whoever writes them reads.
+// writeAgain writes the records of a compile. Their payloads are megabytes, which are read beside it.
 func writeAgain(log logs.Sink, id logs.CompileID, records []keptRecord, rest codecache.Later) {
-	payloads := sync.OnceValue(func() []byte {
+	payloads := logs.Ahead(log, func() []byte {
 		return rest.Read(func(n int) []byte {
 			b := make([]byte, n)
 			hugePages(b)

@@ -15,6 +15,7 @@ import (
 const (
 	waitingRecords = 1024
 	waitingBytes   = 64 << 20
+	madeAhead      = 8 // records whose payloads are there before their turn
 )
 
 // queue is the records that wait to be written. The Writer's lock guards it.
@@ -33,6 +34,7 @@ type waiting struct {
 	body func() []byte // makes the payload; nil: it is there
 	size int
 	at   time.Time
+	meta []byte // once it is made
 }
 
 // Beside has the records of a sink written by another goroutine until end is called, which returns once all of them are
@@ -146,7 +148,10 @@ func (w *Writer) put(x waiting) {
 	x.at = w.o.Now()
 	if q.users == 0 {
 		w.written() // of a compile that others are at the end of
-		w.writeOut(&x)
+		if v := x.make(); v != nil {
+			panic(v)
+		}
+		w.write(&x)
 		return
 	}
 	for q.writing && (len(q.list) >= waitingRecords || q.bytes >= waitingBytes) {
@@ -181,23 +186,34 @@ func (w *Writer) drain() {
 }
 
 // writeAll writes records without the lock, which nobody else does while q.writing is set. What cannot be made is left out.
+// Payloads and their sums take about as long as writing, so of many records the next one's are made meanwhile.
 func (w *Writer) writeAll(list []waiting) (failed any) {
+	made := make(chan any, madeAhead) // what making each one panicked with
+	makeAll := func() {
+		for i := range list {
+			made <- list[i].make()
+		}
+	}
+	if len(list) > 1 {
+		go makeAll()
+	} else {
+		makeAll()
+	}
 	for i := range list {
-		func() {
-			defer func() {
-				if v := recover(); v != nil && failed == nil {
-					failed = v
-				}
-			}()
-			w.writeOut(&list[i])
-		}()
+		v := <-made
+		if v == nil {
+			w.write(&list[i])
+		} else if failed == nil {
+			failed = v
+		}
 		list[i] = waiting{}
 	}
 	return failed
 }
 
-// writeOut makes what is not made of a record, and writes it.
-func (w *Writer) writeOut(x *waiting) {
+// make makes what is not made of a record; v is what it panicked with.
+func (x *waiting) make() (v any) {
+	defer func() { v = recover() }()
 	if x.body != nil {
 		x.out.Payload = x.body()
 	}
@@ -205,5 +221,9 @@ func (w *Writer) writeOut(x *waiting) {
 	if err != nil {
 		panic(fmt.Sprintf("logs: record %s: %v", x.out.Kind, err))
 	}
-	w.write(x.out, meta, x.at)
+	x.meta = meta
+	if x.out.Payload != nil && x.out.Sum == "" {
+		x.out.Sum = PayloadSum(x.out.Payload)
+	}
+	return nil
 }

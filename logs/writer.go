@@ -114,15 +114,17 @@ func metaOf(o *Out) ([]byte, error) {
 	return marshal(o.Meta)
 }
 
-func (w *Writer) write(o Out, meta []byte, at time.Time) {
+// write writes a record that is made.
+func (w *Writer) write(x *waiting) {
 	if w.err != nil {
 		return
 	}
+	o, meta := &x.out, x.meta
 	b := w.buf[:0]
 	if need := headRoom + len(meta) + len(o.Payload) + bytes.Count(o.Payload, newline); cap(b) < need {
 		b = make([]byte, 0, max(need, min(2*cap(b), keptRoom))) // the next may be somewhat longer
 	}
-	b = w.prefix(b, o.Place, at)
+	b = w.prefix(b, o.Place, x.at)
 	b = append(b, '{')
 	b = strconv.AppendQuote(b, o.Kind)
 	b = append(b, ": "...)
@@ -137,7 +139,7 @@ func (w *Writer) write(o Out, meta []byte, at time.Time) {
 	}
 	if o.Payload != nil {
 		b = append(b, `, "has_payload": "`...)
-		b = append(append(b, sumOf(&o)...), '"')
+		b = append(append(b, o.Sum...), '"')
 	}
 	b = append(b, "}\n"...)
 	if o.Payload != nil {
@@ -157,13 +159,6 @@ func (w *Writer) write(o Out, meta []byte, at time.Time) {
 		w.buf = b
 	}
 	_, w.err = w.w.Write(b)
-}
-
-func sumOf(o *Out) string {
-	if o.Sum != "" {
-		return o.Sum
-	}
-	return PayloadSum(o.Payload)
 }
 
 const (
