@@ -574,7 +574,6 @@ func (f *frame) roomToPack() *packedSet {
 	for _, passing := range []bool{false, true} {
 		add := func(n int) *torch.Storage {
 			st := torch.NewKeptStorage(n)
-			hugePages(st.Bytes())
 			if passing {
 				set.passing = append(set.passing, st)
 			} else {

@@ -48,7 +48,7 @@ var blocks = &allocator{free: map[int][][]byte{}}
 // NewStorage allocates n bytes, aligned to 64 and not cleared.
 func NewStorage(n int) *Storage {
 	s := &Storage{}
-	s.allocate(n)
+	s.allocate(n, false)
 	count(n)
 	return s
 }
@@ -57,18 +57,18 @@ func NewStorage(n int) *Storage {
 // memory of compiled code does: it is in no Traffic.
 func NewKept(n int) *Storage {
 	s := &Storage{}
-	s.allocate(n)
+	s.allocate(n, true)
 	return s
 }
 
-// allocate gives s n bytes of its own.
-func (s *Storage) allocate(n int) {
+// allocate gives s n bytes of its own; kept tells that compiled code keeps them.
+func (s *Storage) allocate(n int, kept bool) {
 	s.size = n
 	if n <= smallBlock {
 		s.data = alignedBytes(n)
 		return
 	}
-	block := blocks.get(sizeClass(n))
+	block := blocks.get(sizeClass(n), kept)
 	s.data = block[:n:n]
 	s.returns = runtime.AddCleanup(s, blocks.retire, block)
 }
@@ -77,7 +77,7 @@ func (s *Storage) allocate(n int) {
 // dies, since a kernel may be reading it.
 func (s *Storage) Grow(n int) {
 	old := s.data
-	s.allocate(n)
+	s.allocate(n, false)
 	count(n)
 	clear(s.data[copy(s.data, old):])
 	s.Bump()
@@ -101,7 +101,7 @@ func sizeClass(n int) int {
 	return (n + step - 1) &^ (step - 1)
 }
 
-func (a *allocator) get(class int) []byte {
+func (a *allocator) get(class int, kept bool) []byte {
 	if block := a.take(class); block != nil {
 		return block
 	}
@@ -117,7 +117,7 @@ func (a *allocator) get(class int) []byte {
 	a.live += class
 	a.pending += class
 	a.mu.Unlock()
-	return a.fresh(class)
+	return a.fresh(class, kept)
 }
 
 // mustCollect reports whether it is time for a collection.
@@ -138,9 +138,9 @@ func (a *allocator) mustCollect() bool {
 }
 
 // fresh makes a new block.
-func (a *allocator) fresh(class int) []byte {
+func (a *allocator) fresh(class int, kept bool) []byte {
 	if class >= hugeBlock {
-		return hugeBytes(class)
+		return hugeBytes(class, kept)
 	}
 	a.mu.Lock()
 	a.small += class
@@ -184,7 +184,7 @@ func (a *allocator) lend(class int) []byte {
 	if block != nil {
 		return block
 	}
-	return a.fresh(class)
+	return a.fresh(class, false)
 }
 
 // take returns a free block of the class, nil when there is none.

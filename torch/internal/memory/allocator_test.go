@@ -33,7 +33,7 @@ func TestLargeHeapsAreCollectedRarely(t *testing.T) {
 
 	lent := make([][]byte, 20) // blocks are no part of what a collection looks through
 	for i := range lent {
-		lent[i] = a.fresh(1 << 20)
+		lent[i] = a.fresh(1<<20, false)
 	}
 	if grown := allowance() - after; grown > 4*len(lent)<<20 {
 		t.Errorf("with %d MB of blocks more %d MB more may go out", len(lent), grown>>20)
@@ -74,13 +74,13 @@ func TestReturnedBlocksWaitForNoCollection(t *testing.T) {
 	a := &allocator{free: map[int][][]byte{}}
 	const class = 16 << 20
 	for range 20 {
-		a.returned(a.get(class))
+		a.returned(a.get(class, false))
 	}
 	if a.pending > class {
 		t.Errorf("%d MB count as handed out", a.pending>>20)
 	}
-	kept := a.get(class)
-	a.retire(a.get(class)) // the collector found it
+	kept := a.get(class, false)
+	a.retire(a.get(class, false)) // the collector found it
 	if a.pending < 2*class {
 		t.Errorf("%d MB count as handed out, want %d", a.pending>>20, 2*class>>20)
 	}

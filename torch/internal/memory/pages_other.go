@@ -2,6 +2,6 @@
 
 package memory
 
-func hugeBytes(n int) []byte { return alignedBytes(n) }
+func hugeBytes(n int, _ bool) []byte { return alignedBytes(n) }
 
 func releaseHuge([]byte) {}
