@@ -90,11 +90,11 @@ func EmitArtifact(s Sink, id CompileID, a Versioned) {
 	emitMade(s, bareArtifact(id, a, place(2)), size, func() []byte { return artifactJSON(a) })
 }
 
-// Ahead makes the payload of a record that is to be written later by another goroutine, where s writes any; it returns what
-// EmitMade takes.
+// Ahead makes the payload of a record that is to be written later by another goroutine, where s writes any, else once it is
+// wanted; it returns what EmitMade takes.
 func Ahead(s Sink, body func() []byte) func() []byte {
 	if !writes(s) {
-		return body
+		return sync.OnceValue(body)
 	}
 	made := make(chan []byte, 1)
 	go func() { made <- body() }()

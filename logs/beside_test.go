@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -155,5 +156,20 @@ func TestBesideTellsOfBugs(t *testing.T) {
 	}()
 	if !strings.Contains(file.String(), "after") {
 		t.Errorf("what followed is not there: %q", file.String())
+	}
+}
+
+// TestAheadMakesOnce: what several records take from is made once, whoever listens.
+func TestAheadMakesOnce(t *testing.T) {
+	for name, sink := range map[string]Sink{"nobody": (*Writer)(nil), "a writer": NewWriter(io.Discard, ticking())} {
+		var made atomic.Int32
+		body := Ahead(sink, func() []byte { made.Add(1); return []byte("x") })
+		for range 3 {
+			EmitMade(sink, Out{Kind: "k"}, func() []byte { return body() })
+			body()
+		}
+		if made.Load() != 1 {
+			t.Errorf("%s: it was made %d times", name, made.Load())
+		}
 	}
 }
