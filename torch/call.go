@@ -152,6 +152,7 @@ func forward(c *ops.Call) []Value {
 	}
 	outs := allocate(res)
 	kc := kernels.NewCall(c, res[0].(*ops.TensorMeta).DType)
+	kc.New = true
 	for _, o := range outs {
 		kc.AddOut(&o.(*Tensor).array)
 	}

@@ -1,6 +1,7 @@
 package torch_test
 
 import (
+	"math"
 	"runtime"
 	"testing"
 
@@ -51,5 +52,29 @@ func TestTrainingDoesNotGrow(t *testing.T) {
 	}
 	if heapLate > heap+(1<<20) {
 		t.Errorf("the rest of the heap grew from %d to %d bytes", heap, heapLate)
+	}
+}
+
+// TestZerosInUsedMemory asks for zeros where other tensors have lain: memory that the system has just given is not cleared
+// again, but this is.
+func TestZerosInUsedMemory(t *testing.T) {
+	for _, n := range []int{1 << 10, 1 << 16, 1 << 20} {
+		for range 3 {
+			used := torch.Full([]int{n}, 7.0)
+			at := used.Storage().Bytes()
+			used.Storage().Release()
+			for name, zeros := range map[string]*torch.Tensor{
+				"zeros": torch.Zeros(n), "zeros_like": torch.ZerosLike(torch.Empty(n)), "full": torch.Full([]int{n}, 0.0),
+				"zero_": torch.Full([]int{n}, 7.0).Zero_(),
+			} {
+				if k := torch.CountNonzero(zeros).Item(); k != 0 {
+					t.Errorf("%s: %v of %d elements are not zero", name, k, n)
+				}
+			}
+			runtime.KeepAlive(at)
+		}
+	}
+	if minus := torch.Full([]int{4}, math.Copysign(0, -1)); torch.Signbit(minus).All().Item() == 0 {
+		t.Error("full of -0 is +0")
 	}
 }

@@ -16,8 +16,8 @@ import (
 
 func factoryKernels() map[ops.ID]Kernel {
 	return map[ops.ID]Kernel{
-		ops.Full:     func(k *Call) { fillNumber(k.out(), ops.In[ops.FullArgs](k.Call).FillValue.Arg) },
-		ops.FullLike: func(k *Call) { fillNumber(k.out(), ops.In[ops.FullLikeArgs](k.Call).FillValue.Arg) },
+		ops.Full:     func(k *Call) { fullNumber(k, ops.In[ops.FullArgs](k.Call).FillValue.Arg) },
+		ops.FullLike: func(k *Call) { fullNumber(k, ops.In[ops.FullLikeArgs](k.Call).FillValue.Arg) },
 		ops.Empty:    func(*Call) {},
 		ops.Arange:   arangeKernel,
 		ops.Rand:     func(k *Call) { fillUniform(k.out(), 0, 1) },
@@ -49,9 +49,23 @@ func factoryKernels() map[ops.ID]Kernel {
 	}
 }
 
+// fullNumber makes a tensor of one number. Zeros in memory that is zero already are not written.
+func fullNumber(k *Call, a ops.Arg) {
+	var zero [16]byte
+	if k.New && numberBytes(k.out().DType, a) == zero && k.out().Storage.Cleared() {
+		return
+	}
+	fillNumber(k.out(), a)
+}
+
+// numberBytes is a number as an element lies in memory, and zeros.
+func numberBytes(d ops.DType, a ops.Arg) (buf [16]byte) {
+	strided.StoreNumber(unsafe.Pointer(&buf), d, a)
+	return buf
+}
+
 func fillNumber(t *strided.Array, a ops.Arg) {
-	var buf [16]byte
-	strided.StoreNumber(unsafe.Pointer(&buf), t.DType, a)
+	buf := numberBytes(t.DType, a)
 	src := &strided.Array{DType: t.DType, Storage: memory.Over(buf[:])}
 	strided.Copy(t, src)
 }

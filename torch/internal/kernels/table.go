@@ -20,6 +20,8 @@ type Call struct {
 	// dtype is the first result's type by the rule; in place, Outs[0] may have
 	// another one.
 	dtype ops.DType
+	// New says that the results were allocated for the call: nobody has written to them.
+	New bool
 	// Declined says that the operator's decomposition is to compute the call.
 	Declined bool
 }

@@ -65,10 +65,11 @@ func NewKept(n int) *Storage {
 func (s *Storage) allocate(n int, kept bool) {
 	s.size = n
 	if n <= smallBlock {
-		s.data = alignedBytes(n)
+		s.data, s.cleared = alignedBytes(n), true
 		return
 	}
-	block := blocks.get(sizeClass(n), kept)
+	block, used := blocks.get(sizeClass(n), kept)
+	s.cleared = !used
 	s.data = block[:n:n]
 	s.returns = runtime.AddCleanup(s, blocks.retire, block)
 }
@@ -101,15 +102,16 @@ func sizeClass(n int) int {
 	return (n + step - 1) &^ (step - 1)
 }
 
-func (a *allocator) get(class int, kept bool) []byte {
+// get gives a block of the class; used tells that it was another storage's before.
+func (a *allocator) get(class int, kept bool) (block []byte, used bool) {
 	if block := a.take(class); block != nil {
-		return block
+		return block, true
 	}
 	if a.mustCollect() {
 		runtime.GC()
 		a.weigh()
 		if block := a.take(class); block != nil {
-			return block
+			return block, true
 		}
 		a.trim()
 	}
@@ -117,7 +119,7 @@ func (a *allocator) get(class int, kept bool) []byte {
 	a.live += class
 	a.pending += class
 	a.mu.Unlock()
-	return a.fresh(class, kept)
+	return a.fresh(class, kept), false
 }
 
 // mustCollect reports whether it is time for a collection.
@@ -137,7 +139,7 @@ func (a *allocator) mustCollect() bool {
 	return true
 }
 
-// fresh makes a new block.
+// fresh makes a new block, which is all zero.
 func (a *allocator) fresh(class int, kept bool) []byte {
 	if class >= hugeBlock {
 		return hugeBytes(class, kept)

@@ -14,6 +14,7 @@ type Storage struct {
 	data    []byte // nil on the meta device
 	size    int    // bytes
 	version atomic.Uint64
+	cleared bool            // the memory was all zero when s got it
 	returns runtime.Cleanup // of a block of the allocator
 }
 
@@ -31,6 +32,10 @@ func (s *Storage) Release() {
 	s.returns, s.data, s.size = runtime.Cleanup{}, nil, 0
 	blocks.returned(block)
 }
+
+// Cleared reports whether the memory was all zero when s got it: who has just allocated s need not clear it then. The
+// system clears large blocks page by page, when something is first written there.
+func (s *Storage) Cleared() bool { return s.cleared }
 
 // Version counts the in-place changes.
 func (s *Storage) Version() uint64 { return s.version.Load() }
@@ -50,7 +55,7 @@ func (s *Storage) Small(n int) bool {
 	if n > smallBlock {
 		return false
 	}
-	s.size, s.data = n, alignedBytes(n)
+	s.size, s.data, s.cleared = n, alignedBytes(n), true
 	count(n)
 	return true
 }
