@@ -36,6 +36,9 @@ func (f *frame) interpret(in []torch.Value) {
 	}
 	kernels := func(st *plan.Step, slot int) {
 		for i, k := range st.Kernels {
+			if k == nil { // packs what nobody reads here
+				continue
+			}
 			start := time.Now()
 			f.beside(st, i, func() { interp.Run(k, env) })
 			f.took(slot+i, int64(time.Since(start))) // an interpreter has the time for a clock

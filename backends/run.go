@@ -486,7 +486,7 @@ type packedSet struct {
 	keys    []packedKey
 	bufs    map[int]packedPart
 	staying []*torch.Storage // that they lie in
-	passing []*torch.Storage // of those that the prologue alone reads
+	passing *torch.Storage   // of those that the prologue alone reads, while it runs
 	users   int              // calls that run with it
 }
 
@@ -556,50 +556,42 @@ func (f *frame) unpack() {
 }
 
 func (s *packedSet) free() {
-	release(s.staying)
-	release(s.passing)
-}
-
-func release(list []*torch.Storage) {
-	for _, st := range list {
+	for _, st := range s.staying {
 		st.Release()
 	}
 }
 
-// roomToPack is memory for what the prologue makes. Small buffers lie side by side, those that stay and those that the
-// prologue alone reads: of a network that is hundreds, which would take as many pieces of memory, cleared and in small
-// pages. Large ones are pieces of their own, for which there may be memory that was used before.
+// roomToPack is memory for what the prologue makes. Small buffers that stay lie side by side: of a network they are hundreds,
+// which would take as many pieces of memory, cleared and in small pages. Large ones are pieces of their own, for which there
+// may be memory that was used before. What the prologue alone reads lies where the plan has it.
 func (f *frame) roomToPack() *packedSet {
 	set := &packedSet{bufs: map[int]packedPart{}}
-	for _, passing := range []bool{false, true} {
-		add := func(n int) *torch.Storage {
-			st := torch.NewKeptStorage(n)
-			if passing {
-				set.passing = append(set.passing, st)
-			} else {
-				set.staying = append(set.staying, st)
+	stays := func(n int) *torch.Storage {
+		st := torch.NewKeptStorage(n)
+		set.staying = append(set.staying, st)
+		return st
+	}
+	var small []int
+	total := 0
+	for i := range f.x.prog.Buffers {
+		b := &f.x.prog.Buffers[i]
+		switch n := f.layout(i).bytes; {
+		case b.Role != plan.RolePacked:
+		case f.passing(i):
+			if set.passing == nil {
+				set.passing = torch.NewKeptStorage(int(f.x.prog.PassingBytes))
 			}
-			return st
-		}
-		total := 0
-		var small []int
-		for i := range f.x.prog.Buffers {
-			if f.x.prog.Buffers[i].Role != plan.RolePacked || f.passing(i) != passing {
-				continue
-			}
-			n := f.layout(i).bytes
-			if n >= ownPiece {
-				set.bufs[i] = packedPart{add(n), 0}
-				continue
-			}
+			set.bufs[i] = packedPart{set.passing, int(b.Offset)}
+		case n >= ownPiece:
+			set.bufs[i] = packedPart{stays(n), 0}
+		default:
 			small = append(small, i)
 			set.bufs[i] = packedPart{off: total}
 			total += (n + packedAlign - 1) &^ (packedAlign - 1)
 		}
-		if len(small) == 0 {
-			continue
-		}
-		st := add(total)
+	}
+	if len(small) > 0 {
+		st := stays(total)
 		for _, i := range small {
 			set.bufs[i] = packedPart{st, set.bufs[i].off}
 		}
@@ -640,8 +632,9 @@ func (f *frame) repack(run func(i int)) *packedSet {
 		run(i)
 	}
 	f.times = timed
-	if f.x.rt != nil {
-		release(set.passing)
+	if set.passing != nil {
+		set.passing.Release()
+		set.passing = nil
 		for _, buf := range f.x.prog.Passing {
 			delete(set.bufs, buf)
 			f.ptrs[buf] = 0

@@ -21,6 +21,7 @@ type build struct {
 	inputs     int
 	params     []bool
 	noEpilogue bool
+	noReuse    bool
 	replaces   map[int]int // outputs that replace the content of inputs
 }
 
@@ -60,7 +61,7 @@ func (b *build) compile(t testing.TB, outs ...ops.Value) *Program {
 	b.G.SetOutput(args)
 	p, err := Compile(b.G, Options{
 		Machine: cpp.Machine{Lanes: 8, Cache: 8 << 20}, Cores: 2, Params: b.params, Replaces: b.replaces,
-		NoEpilogueFusion: b.noEpilogue,
+		NoEpilogueFusion: b.noEpilogue, NoReuse: b.noReuse,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -163,3 +163,24 @@ func TestScaledWeightPasses(t *testing.T) {
 		t.Errorf("buffers that pass are %v; want the scaled weight among them", names)
 	}
 }
+
+// TestScaledWeightsPassInTurn: the memory of a scaled weight that is packed is that of later ones, where buffers may share any.
+func TestScaledWeightsPassInTurn(t *testing.T) {
+	const layers, bytes = 6, 4 * 512 * 512 * 9
+	passing := func(noReuse bool) int64 {
+		b := newNormed()
+		b.noReuse = noReuse
+		y, one := ops.Value(b.input(1, 512, 16, 16)), sym.Consts([]int{1, 1})
+		for range layers {
+			b.weight, b.mean, b.variance, b.gamma, b.beta = b.param(512, 512, 3, 3), b.param(512), b.param(512), b.param(512), b.param(512)
+			y = b.norm(b.Emit(ops.Convolution, y, b.weight, nil, one, one, one, false, sym.Consts([]int{0, 0}), sym.C(1)))
+		}
+		return b.compile(t, y).PassingBytes
+	}
+	if n := passing(false); n < bytes || n >= 2*bytes {
+		t.Errorf("%d weights of %d bytes each pass through %d bytes", layers, bytes, n)
+	}
+	if n := passing(true); n < layers*bytes {
+		t.Errorf("none has the memory of another, and they pass through %d bytes", n)
+	}
+}

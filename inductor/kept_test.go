@@ -19,7 +19,7 @@ func keptProgram() *Program {
 			Buffers: []plan.Buffer{
 				{Name: "x", DType: ops.Float32, Shape: c([]int{4, 8}), Stride: c([]int{8, 1}), Span: sym.Const(32), Offset: -1},
 				{Name: "buf0", DType: ops.Int64, Shape: c([]int{32}), Stride: c([]int{1}), Span: sym.Const(32), Role: plan.RoleArena},
-				{Name: "buf1", DType: ops.Float32, Shape: c(nil), Stride: c(nil), Span: sym.Const(1), Offset: -1, Role: plan.RoleOver},
+				{Name: "buf1", DType: ops.Float32, Shape: c(nil), Stride: c(nil), Span: sym.Const(1), Offset: 60, Role: plan.RoleOver},
 			},
 			Inputs:  []int{0, -1},
 			Outputs: []plan.Output{{Buffer: 1, Shape: c([]int{4}), Stride: c([]int{8}), Offset: sym.Const(3)}, {Buffer: -1, Value: 2.5}},
@@ -39,7 +39,7 @@ func keptProgram() *Program {
 				}},
 			},
 			Prologue: []plan.Step{{Segment: 1, Names: []string{"pack_x"}}},
-			Params:   []int{0}, Passing: []int{2},
+			Params:   []int{0}, Passing: []int{2}, PassingBytes: 64,
 		},
 	}
 }
@@ -101,6 +101,8 @@ func TestDamagedPrograms(t *testing.T) {
 		func(l *plan.Layout) { l.Outputs[0].Buffer = 3 },
 		func(l *plan.Layout) { l.Params[0] = -1 },
 		func(l *plan.Layout) { l.Passing[0] = 3 },
+		func(l *plan.Layout) { l.PassingBytes = 0 },
+		func(l *plan.Layout) { l.Buffers[2].Offset = -1 },
 		func(l *plan.Layout) { l.Steps[1].Extern.Outs[1] = 3 },
 		func(l *plan.Layout) { l.Steps[1].Extern.Args[0] = plan.BufferView{Buffer: 3} },
 		func(l *plan.Layout) { l.Steps[1].Extern.Args[1].([]ops.Arg)[0] = plan.BufferView{Buffer: -1} },

@@ -92,13 +92,16 @@ func (p *Plan) inMemory(group int, b *ir.Buffer) bool {
 
 // CheckArena wants the arena's buffers within it, and no two of them at one place at
 // one time.
-func (p *Plan) CheckArena() error {
-	for _, l := range p.lives {
-		if l.Offset < 0 || l.Offset+l.Bytes > p.Arena {
-			return fmt.Errorf("plan: %s is at byte %d of an arena of %d", l.Name, l.Offset, p.Arena)
+func (p *Plan) CheckArena() error { return checkPlaces(p.lives, p.Arena) }
+
+// checkPlaces wants buffers within so many bytes, and no two of them at one place at one time.
+func checkPlaces(lives []*sched.Life, size int64) error {
+	for _, l := range lives {
+		if l.Offset < 0 || l.Offset+l.Bytes > size {
+			return fmt.Errorf("plan: %s is at byte %d of an arena of %d", l.Name, l.Offset, size)
 		}
 	}
-	byStart := slices.Clone(p.lives)
+	byStart := slices.Clone(lives)
 	slices.SortFunc(byStart, func(a, b *sched.Life) int { return cmp.Compare(a.From, b.From) })
 	var alive []*sched.Life // by offset
 	for _, l := range byStart {
@@ -190,7 +193,29 @@ func (p *Plan) CheckSteps() error {
 	if i := slices.Index(ran, false); i >= 0 {
 		return fmt.Errorf("plan: %s never runs", p.Names[i])
 	}
-	return nil
+	return p.checkPrologue(writers)
+}
+
+// checkPrologue wants each weight packed once, after what it is has been computed, and what passes at places of its own.
+func (p *Plan) checkPrologue(writers map[*ir.Buffer]bool) error {
+	written, packed := map[*ir.Buffer]bool{}, map[*Packing]bool{}
+	for _, st := range p.Prologue {
+		for i, group := range st.Groups {
+			k := p.ProloguePack(i)
+			if k == nil {
+				note(p.Groups[group], written)
+				continue
+			}
+			if writers[k.Operand] && !written[k.Operand] || packed[k] {
+				return fmt.Errorf("plan: %s runs twice, or before %s is written", k.Name(), k.Operand.Name)
+			}
+			packed[k] = true
+		}
+	}
+	if len(packed) != len(p.Packs) {
+		return fmt.Errorf("plan: %d weights of %d are packed", len(packed), len(p.Packs))
+	}
+	return checkPlaces(p.passingLives, p.PassingBytes)
 }
 
 // note adds what a group writes to a set.

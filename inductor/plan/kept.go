@@ -36,6 +36,7 @@ func (p *Layout) Append(b []byte) (out []byte, ok bool) {
 	w.steps(p.Prologue)
 	w.Ints(p.Params)
 	w.Ints(p.Passing)
+	w.Int(p.PassingBytes)
 	return w.B, !w.Lost
 }
 
@@ -96,7 +97,7 @@ func ReadLayout(b []byte) (*Layout, error) {
 	r.Other = r.view
 	p := &Layout{
 		Name: r.Text(), Arena: r.Int(), Buffers: wire.List(&r.Reader, r.buffer), Inputs: r.Ints(),
-		Outputs: wire.List(&r.Reader, r.output), Steps: r.steps(), Prologue: r.steps(), Params: r.Ints(), Passing: r.Ints(),
+		Outputs: wire.List(&r.Reader, r.output), Steps: r.steps(), Prologue: r.steps(), Params: r.Ints(), Passing: r.Ints(), PassingBytes: r.Int(),
 	}
 	if !r.Done() {
 		return nil, errKept
@@ -148,11 +149,10 @@ func (p *Layout) checkKept() error {
 	for i := range p.Buffers {
 		b := &p.Buffers[i]
 		span, _ := b.Span.IsConst()
-		bytes := span * int64(b.DType.Size())
 		switch {
 		case len(b.Shape) != len(b.Stride), span < 0, span > math.MaxInt64/16, b.Role > RoleCheck:
 			return bad("buffer", i)
-		case b.Role == RoleArena && (b.Offset < 0 || b.Offset > p.Arena-bytes):
+		case b.Role == RoleArena && (b.Offset < 0 || b.Offset > p.Arena-b.bytes()):
 			return bad("place of buffer", i)
 		case b.Role == RoleOver && (b.Over < 0 || b.Over >= len(p.Inputs) || p.Inputs[b.Over] < 0):
 			return bad("input below buffer", i)
@@ -163,6 +163,11 @@ func (p *Layout) checkKept() error {
 			if n < 0 || n >= len(p.Buffers) {
 				return bad("buffer of the prologue", n)
 			}
+		}
+	}
+	for _, n := range p.Passing {
+		if b := &p.Buffers[n]; b.Offset < 0 || b.Offset > p.PassingBytes-b.bytes() {
+			return bad("place of buffer", n)
 		}
 	}
 	for i, n := range p.Inputs {
@@ -181,6 +186,12 @@ func (p *Layout) checkKept() error {
 		}
 	}
 	return nil
+}
+
+// bytes is what a buffer takes, 0 where that differs from call to call.
+func (b *Buffer) bytes() int64 {
+	span, _ := b.Span.IsConst()
+	return span * int64(b.DType.Size())
 }
 
 func (p *Layout) here(buffers ...int) bool {

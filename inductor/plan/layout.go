@@ -30,7 +30,9 @@ type Layout struct {
 	// Passing are the buffers that the prologue alone reads, a scaled weight that it packs:
 	// compiled code has no use for them afterwards. The interpreter packs nothing.
 	Passing []int
-	Memory  logs.MemoryPlan
+	// PassingBytes is how much memory they take, in which each is at its offset.
+	PassingBytes int64
+	Memory       logs.MemoryPlan
 
 	lives []*sched.Life // [] /* arena buffer */
 	arena []int         // [] /* the same */ buffer
@@ -43,7 +45,7 @@ type Buffer struct {
 	Shape  []sym.Int
 	Stride []sym.Int
 	Span   sym.Int // elements that must be allocated
-	Offset int64   // byte offset in the arena, -1 for inputs, outputs and allocations
+	Offset int64   // byte offset in the arena, or in the prologue's memory for what passes; -1 for inputs, outputs and allocations
 	Role   Role
 	Over   int // the input, by position, in whose place a RoleOver buffer lies
 }
@@ -67,12 +69,12 @@ type Step struct {
 	// when the step is an extern call.
 	Segment int
 	// Extern calls an operator eagerly on buffers.
-	Extern  *Extern
-	Kernels []*sched.Kernel // those of a segment; packing weights is none
-	Groups  []int           // [] /* kernel */ its group
+	Extern *Extern
 	// Names are what the step runs, in order: its kernels and packings, or the
 	// extern call.
-	Names []string
+	Names   []string
+	Kernels []*sched.Kernel // [] /* name */ of a segment; nil for the packing of a weight
+	Groups  []int           // [] /* name */ the kernel's group; -1 for a packing
 }
 
 // Extern is an eager call on buffers: an Arg that is a BufferView means

@@ -34,6 +34,10 @@ type Plan struct {
 	packed   map[int]*Packing    // [] /* group */ what it reads; see Pack
 	traffic  *traffic
 	writer   map[*ir.Buffer]*ir.Node // see writers
+
+	packsAt      []*Packing    // [] /* what the prologue runs */ nil for a kernel
+	passingLives []*sched.Life // of what passes in the prologue
+	passes       []int         // [] /* the same */ buffer
 }
 
 // New begins the plan of a lowered program. Outputs replace the content of inputs as

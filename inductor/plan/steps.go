@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"tcdbg/inductor/ir"
-	"tcdbg/inductor/sched"
 	"tcdbg/ops"
 )
 
@@ -54,73 +53,6 @@ func (s *Step) add(p *Plan, group int) {
 	s.Kernels = append(s.Kernels, p.Kernels[group])
 	s.Groups = append(s.Groups, group)
 	s.Names = append(s.Names, p.Names[group])
-}
-
-// prologue computes what depends on parameters alone, then packs the weights.
-func (p *Plan) prologue(segment int) {
-	st := Step{Segment: segment}
-	for i, g := range p.Groups {
-		if !g.Hoisted {
-			continue
-		}
-		st.add(p, i)
-		for _, it := range g.Members() {
-			it.Node.Reads(func(b *ir.Buffer, _ *ir.Index) { p.prologueInput(b) })
-		}
-	}
-	for _, k := range p.Packs {
-		p.prologueInput(k.Operand)
-		st.Names = append(st.Names, k.Name())
-	}
-	if len(st.Names) > 0 {
-		p.Prologue = []Step{st}
-		p.passing()
-	}
-}
-
-// passing finds what no step reads but for the operand of which it has a packed copy.
-func (p *Plan) passing() {
-	operand, read := map[*ir.Node]*ir.Buffer{}, map[*ir.Buffer]bool{}
-	for _, k := range p.Packs {
-		for _, g := range k.Groups {
-			operand[p.Groups[g].TemplateNode()] = k.Operand
-		}
-	}
-	for _, g := range p.Groups {
-		if g.Hoisted {
-			continue
-		}
-		for _, it := range g.Members() {
-			it.Node.Reads(func(b *ir.Buffer, _ *ir.Index) { read[b] = read[b] || operand[it.Node] != b })
-		}
-	}
-	for b, slot := range p.slots {
-		if p.hoisted[b] && !read[b] {
-			p.Passing = append(p.Passing, slot)
-		}
-	}
-	slices.Sort(p.Passing)
-}
-
-// Name is what the step of the prologue is called.
-func (k *Packing) Name() string { return "pack_" + k.Operand.Name }
-
-// prologueInput notes that the prologue reads an input.
-func (p *Plan) prologueInput(b *ir.Buffer) {
-	if b.Kind != ir.Input {
-		return
-	}
-	if s := p.Slot(b); !slices.Contains(p.Params, s) {
-		p.Params = append(p.Params, s)
-	}
-}
-
-// HoistedKernels are the kernels that run in the prologue.
-func (p *Plan) HoistedKernels() []*sched.Kernel {
-	if len(p.Prologue) == 0 {
-		return nil
-	}
-	return p.Prologue[0].Kernels
 }
 
 // outputs says where the results are.

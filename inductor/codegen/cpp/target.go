@@ -258,9 +258,13 @@ func (m *module) segments() []Segment {
 		}
 	}
 	for _, st := range m.plan.Prologue {
-		s := m.segment(st.Groups)
-		for _, k := range m.plan.Packs {
-			s.Kernels = append(s.Kernels, m.pack(k))
+		var s Segment
+		for i, group := range st.Groups {
+			if k := m.plan.ProloguePack(i); k != nil {
+				s.Kernels = append(s.Kernels, m.pack(k))
+			} else {
+				s.Kernels = append(s.Kernels, m.codes[group])
+			}
 		}
 		out = append(out, s)
 	}

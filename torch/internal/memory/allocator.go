@@ -107,7 +107,7 @@ func (a *allocator) get(class int, kept bool) (block []byte, used bool) {
 	if block := a.take(class); block != nil {
 		return block, true
 	}
-	if a.mustCollect() {
+	if a.mustCollect(kept) {
 		runtime.GC()
 		a.weigh()
 		if block := a.take(class); block != nil {
@@ -123,16 +123,16 @@ func (a *allocator) get(class int, kept bool) (block []byte, used bool) {
 }
 
 // mustCollect reports whether it is time for a collection.
-func (a *allocator) mustCollect() bool {
+func (a *allocator) mustCollect(kept bool) bool {
 	a.mu.Lock()
-	first := a.rest == 0 && a.pending > a.allowance()
+	first := a.rest == 0 && a.pending > a.allowance(kept)
 	a.mu.Unlock()
 	if first { // what there is to look through is not known; it is no more than this
 		a.note("/memory/classes/heap/objects:bytes", false)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.pending <= a.allowance() {
+	if a.pending <= a.allowance(kept) {
 		return false
 	}
 	a.pending = 0
@@ -150,13 +150,18 @@ func (a *allocator) fresh(class int, kept bool) []byte {
 	return alignedBytes(class)
 }
 
-// allowance is how many bytes may go out before a collection.
-func (a *allocator) allowance() int {
+// allowance is how many bytes may go out before a collection. What compiled code keeps goes out in one go while a first call
+// waits, and none of it dies, so twice as much may.
+func (a *allocator) allowance(kept bool) int {
 	most := maxPending
 	if !a.weighed {
 		most = firstPending
 	}
-	return max(minPending, min(a.rest*pendingShare, most), a.live/4)
+	n := max(minPending, min(a.rest*pendingShare, most), a.live/4)
+	if kept {
+		n *= 2
+	}
+	return n
 }
 
 // weigh takes note of what Go's heap holds besides the blocks, as the last collection found.

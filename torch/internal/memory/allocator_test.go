@@ -18,7 +18,7 @@ func TestLargeHeapsAreCollectedRarely(t *testing.T) {
 		others = blocks.small
 		blocks.mu.Unlock()
 		a.weigh()
-		return a.allowance()
+		return a.allowance(false)
 	}
 	before := allowance()
 	held := make([][]*int, 10)
@@ -39,11 +39,11 @@ func TestLargeHeapsAreCollectedRarely(t *testing.T) {
 		t.Errorf("with %d MB of blocks more %d MB more may go out", len(lent), grown>>20)
 	}
 	runtime.KeepAlive(lent)
-	if a.rest = 1 << 40; a.allowance() != maxPending { // there was a collection
-		t.Errorf("of a huge heap %d MB may go out, want %d", a.allowance()>>20, maxPending>>20)
+	if a.rest = 1 << 40; a.allowance(false) != maxPending { // there was a collection
+		t.Errorf("of a huge heap %d MB may go out, want %d", a.allowance(false)>>20, maxPending>>20)
 	}
-	if a.live = 1 << 40; a.allowance() != a.live/4 {
-		t.Errorf("beside %d MB in use %d MB may go out", a.live>>20, a.allowance()>>20)
+	if a.live = 1 << 40; a.allowance(false) != a.live/4 {
+		t.Errorf("beside %d MB in use %d MB may go out", a.live>>20, a.allowance(false)>>20)
 	}
 }
 
@@ -53,18 +53,24 @@ func TestFirstCollectionIsWorthIt(t *testing.T) {
 	blocks.mu.Lock()
 	a.small = blocks.small // what other tests left
 	blocks.mu.Unlock()
-	if a.pending = minPending; a.mustCollect() {
+	if a.pending = minPending; a.mustCollect(false) {
 		t.Error("a collection where little went out")
 	}
 	held := make([][]*int, 32)
 	for i := range held {
 		held[i] = make([]*int, 1<<17) // 1 MB
 	}
-	if a.pending = firstPending; a.mustCollect() {
+	if a.pending = firstPending; a.mustCollect(false) {
 		t.Errorf("with %d MB in the heap a collection when %d MB went out", len(held), a.pending>>20)
 	}
 	runtime.KeepAlive(held)
-	if a.pending = firstPending + 1; !a.mustCollect() || a.pending != 0 {
+	if a.pending = 2 * firstPending; a.mustCollect(true) {
+		t.Errorf("a collection when compiled code keeps what makes %d MB", a.pending>>20)
+	}
+	if a.pending = 2*firstPending + 1; !a.mustCollect(true) {
+		t.Errorf("no collection when compiled code keeps what makes more than %d MB", a.pending>>20)
+	}
+	if a.pending = firstPending + 1; !a.mustCollect(false) || a.pending != 0 {
 		t.Errorf("no collection when more than %d MB went out", firstPending>>20)
 	}
 }
