@@ -49,6 +49,14 @@ var tileConvs = []tileConv{
 	{1, 32, 24, 19, 32, 3, 1, 1, 1, false, false, false}, // tiles of different heights
 	{1, 32, 32, 12, 20, 5, 1, 2, 1, true, false, false},  // which reach beyond a row
 	{1, 32, 32, 6, 250, 3, 1, 1, 1, false, false, false}, // one row is a run
+
+	// By the dot product images that are read where they lie: the last pixels are a tile, begin within the one before, or in another run.
+	{2, 96, 48, 1, 14, 1, 1, 0, 1, true, false, false},
+	{2, 64, 64, 3, 5, 1, 1, 0, 1, true, false, false},
+	{1, 32, 32, 1, 27, 1, 1, 0, 1, false, false, false},
+	{2, 448, 40, 17, 17, 1, 1, 0, 1, true, false, false}, // several slices of the sums
+	{1, 64, 16, 1, 257, 1, 1, 0, 1, true, false, true},
+	{2, 64, 32, 2, 6, 1, 1, 0, 1, true, false, false}, // fewer than a tile, which are laid out
 }
 
 // wholeNumbers are numbers of bfloat16 from -most to most, whose products and sums are exact.
