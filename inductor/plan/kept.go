@@ -97,7 +97,8 @@ func ReadLayout(b []byte) (*Layout, error) {
 	r.Other = r.view
 	p := &Layout{
 		Name: r.Text(), Arena: r.Int(), Buffers: wire.List(&r.Reader, r.buffer), Inputs: r.Ints(),
-		Outputs: wire.List(&r.Reader, r.output), Steps: r.steps(), Prologue: r.steps(), Params: r.Ints(), Passing: r.Ints(), PassingBytes: r.Int(),
+		Outputs: wire.List(&r.Reader, r.output), Steps: r.steps(), Prologue: r.steps(), Params: r.Ints(),
+		Passing: r.Ints(), PassingBytes: r.Int(),
 	}
 	if !r.Done() {
 		return nil, errKept
