@@ -91,20 +91,11 @@ func (p *Plan) symbols(g *graph.Graph) {
 
 // PlanArena places the arena's buffers by the steps at which they live.
 func (p *Plan) PlanArena() {
-	lives := map[*ir.Buffer]*sched.Life{}
-	var order []*ir.Buffer
+	l := newLifetimes()
 	touch := func(b *ir.Buffer, step int) {
-		slot, ok := p.slots[b]
-		if !ok || p.Buffers[slot].Role != RoleArena {
-			return
+		if slot, ok := p.slots[b]; ok && p.Buffers[slot].Role == RoleArena {
+			l.touch(b, slot, step)
 		}
-		l := lives[b]
-		if l == nil {
-			l = &sched.Life{Name: b.Name, Bytes: b.Bytes(), From: step}
-			lives[b] = l
-			order = append(order, b)
-		}
-		l.To = step
 	}
 	for i, g := range p.Groups {
 		for _, it := range g.Members() {
@@ -112,24 +103,50 @@ func (p *Plan) PlanArena() {
 			it.Node.Reads(func(b *ir.Buffer, _ *ir.Index) { touch(b, i) })
 		}
 	}
-	for _, l := range lives {
-		if a := p.AttentionAt(l.From); a != nil {
-			l.From = a.First
+	for _, life := range l.lives {
+		if a := p.AttentionAt(life.From); a != nil {
+			life.From = a.First
 		}
-		if a := p.AttentionAt(l.To); a != nil {
-			l.To = a.First + 2
+		if a := p.AttentionAt(life.To); a != nil {
+			life.To = a.First + 2
 		}
 	}
-	for _, b := range order {
-		if p.NoReuse {
-			lives[b].From, lives[b].To = 0, len(p.Groups)-1
-		}
-		p.lives = append(p.lives, lives[b])
-		p.arena = append(p.arena, p.slots[b])
-	}
-	p.Arena = sched.Plan(p.lives)
-	for i, l := range p.lives {
-		p.Buffers[p.arena[i]].Offset = l.Offset
-	}
+	p.Arena = p.place(l, len(p.Groups)-1)
+	p.lives, p.arena = l.lives, l.slots
 	p.Memory = sched.MemoryPlan(p.lives, p.Arena)
+}
+
+// lifetimes are the steps between which buffers are in use, in the order in which they are first touched.
+type lifetimes struct {
+	of    map[*ir.Buffer]*sched.Life
+	lives []*sched.Life
+	slots []int // [] /* life */ its buffer
+}
+
+func newLifetimes() *lifetimes { return &lifetimes{of: map[*ir.Buffer]*sched.Life{}} }
+
+// touch notes that a step uses a buffer; steps come in order.
+func (l *lifetimes) touch(b *ir.Buffer, slot, step int) {
+	life := l.of[b]
+	if life == nil {
+		life = &sched.Life{Name: b.Name, Bytes: b.Bytes(), From: step}
+		l.of[b] = life
+		l.lives, l.slots = append(l.lives, life), append(l.slots, slot)
+	}
+	life.To = step
+}
+
+// place gives buffers their offsets and returns how many bytes they take together. Where no place may be reused, each is in use
+// from the first step to the last.
+func (p *Plan) place(l *lifetimes, last int) int64 {
+	if p.NoReuse {
+		for _, life := range l.lives {
+			life.From, life.To = 0, last
+		}
+	}
+	size := sched.Plan(l.lives)
+	for i, life := range l.lives {
+		p.Buffers[l.slots[i]].Offset = life.Offset
+	}
+	return size
 }

@@ -37,7 +37,6 @@ type Plan struct {
 
 	packsAt      []*Packing    // [] /* what the prologue runs */ nil for a kernel
 	passingLives []*sched.Life // of what passes in the prologue
-	passes       []int         // [] /* the same */ buffer
 }
 
 // New begins the plan of a lowered program. Outputs replace the content of inputs as

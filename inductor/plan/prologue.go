@@ -7,30 +7,30 @@ import (
 	"tcdbg/inductor/sched"
 )
 
-// This file orders the prologue: what depends on parameters alone is computed, and weights are packed. Much of it is
-// computed for packing alone, as a weight that takes the scale of a batch norm: it passes, and those behind it lie where
-// it was.
+// This file orders the prologue, which computes what depends on parameters alone and packs weights. Much of what it computes
+// is only read to be packed, such as a weight scaled by a batch norm. Such a buffer passes: once it is packed, the next ones
+// reuse its memory.
 
-// waitingBytes is how much of what is computed waits to be packed. To pack each as soon as it is there would need less, but
-// calls of kernels that follow one another are rows of a table.
+// waitingBytes is how much may wait to be packed. Packing each buffer at once would need the least memory, but calls of kernels
+// that follow one another are rows of one table, which is shorter code.
 const waitingBytes = 4 << 20
+
+// packing takes the place of a group's number in a step.
+const packing = -1
 
 // prologue orders kernels and packings.
 func (p *Plan) prologue(segment int) {
 	st := Step{Segment: segment}
-	after, packed, waiting := p.packsAfter(), map[*Packing]bool{}, int64(0)
-	pack := func(ready func(k *Packing) bool) {
-		for _, k := range p.Packs {
-			if packed[k] || !ready(k) {
-				continue
-			}
-			packed[k] = true
-			p.prologueInput(k.Operand)
-			st.Kernels, st.Groups, st.Names = append(st.Kernels, nil), append(st.Groups, packing), append(st.Names, k.Name())
-			p.packsAt = append(p.packsAt, k)
-		}
-		waiting = 0
+	packs, last := p.operands()
+	packed := map[*Packing]bool{}
+	pack := func(k *Packing) {
+		packed[k] = true
+		p.prologueInput(k.Operand)
+		st.Kernels, st.Groups, st.Names = append(st.Kernels, nil), append(st.Groups, packing), append(st.Names, k.Name())
+		p.packsAt = append(p.packsAt, k)
 	}
+	var ready []*Packing
+	waiting := int64(0)
 	for i, g := range p.Groups {
 		if !g.Hoisted {
 			continue
@@ -39,49 +39,44 @@ func (p *Plan) prologue(segment int) {
 		p.packsAt = append(p.packsAt, nil)
 		for _, it := range g.Members() {
 			it.Node.Reads(func(b *ir.Buffer, _ *ir.Index) { p.prologueInput(b) })
+			it.Node.Writes(func(b *ir.Buffer, _ *ir.Index) {
+				if last[b] == i && len(packs[b]) > 0 {
+					ready, waiting = append(ready, packs[b]...), waiting+b.Bytes()
+					delete(packs, b)
+				}
+			})
 		}
-		for _, b := range after.at[i] {
-			waiting += b.Bytes()
+		if waiting < waitingBytes {
+			continue
 		}
-		if waiting >= waitingBytes {
-			pack(func(k *Packing) bool { last, ok := after.last[k.Operand]; return ok && last <= i })
+		for _, k := range ready {
+			pack(k)
+		}
+		ready, waiting = nil, 0
+	}
+	for _, k := range p.Packs {
+		if !packed[k] {
+			pack(k)
 		}
 	}
-	pack(func(*Packing) bool { return true })
 	if len(st.Names) > 0 {
 		p.Prologue = []Step{st}
 		p.passing()
 	}
 }
 
-// packing is in the place of a step's group that is none.
-const packing = -1
-
-// operands are what is packed and computed before: the group that writes one last, and those that a group writes last.
-type operands struct {
-	last map[*ir.Buffer]int
-	at   map[int][]*ir.Buffer
-}
-
-func (p *Plan) packsAfter() operands {
-	out := operands{map[*ir.Buffer]int{}, map[int][]*ir.Buffer{}}
-	wanted := map[*ir.Buffer]bool{}
+// operands gives the packings of each operand, and the group that writes an operand last.
+func (p *Plan) operands() (packs map[*ir.Buffer][]*Packing, last map[*ir.Buffer]int) {
+	packs, last = map[*ir.Buffer][]*Packing{}, map[*ir.Buffer]int{}
 	for _, k := range p.Packs {
-		wanted[k.Operand] = true
+		packs[k.Operand] = append(packs[k.Operand], k)
 	}
 	for i, g := range p.Groups {
 		for _, it := range g.Members() {
-			it.Node.Writes(func(b *ir.Buffer, _ *ir.Index) {
-				if wanted[b] {
-					out.last[b] = i
-				}
-			})
+			it.Node.Writes(func(b *ir.Buffer, _ *ir.Index) { last[b] = i })
 		}
 	}
-	for b, i := range out.last {
-		out.at[i] = append(out.at[i], b)
-	}
-	return out
+	return packs, last
 }
 
 // ProloguePack is the packing that is the i-th thing that the prologue runs; nil for a kernel.
@@ -112,23 +107,17 @@ func (p *Plan) passing() {
 	p.placePassing()
 }
 
-// placePassing places what passes, by the steps of the prologue at which it lives.
+// placePassing gives each passing buffer its place, by the steps of the prologue between which it is in use.
 func (p *Plan) placePassing() {
-	lives := map[*ir.Buffer]*sched.Life{}
+	l := newLifetimes()
 	touch := func(b *ir.Buffer, at int) {
 		slot, ok := p.slots[b]
-		if _, passes := slices.BinarySearch(p.Passing, slot); !ok || !passes {
-			return
+		if _, passes := slices.BinarySearch(p.Passing, slot); ok && passes {
+			l.touch(b, slot, at)
 		}
-		if lives[b] == nil {
-			lives[b] = &sched.Life{Name: b.Name, Bytes: b.Bytes(), From: at}
-			p.passingLives = append(p.passingLives, lives[b])
-			p.passes = append(p.passes, slot)
-		}
-		lives[b].To = at
 	}
-	st := &p.Prologue[0]
-	for at, group := range st.Groups {
+	groups := p.Prologue[0].Groups
+	for at, group := range groups {
 		if k := p.packsAt[at]; k != nil {
 			touch(k.Operand, at)
 			continue
@@ -138,15 +127,8 @@ func (p *Plan) placePassing() {
 			it.Node.Reads(func(b *ir.Buffer, _ *ir.Index) { touch(b, at) })
 		}
 	}
-	if p.NoReuse {
-		for _, l := range p.passingLives {
-			l.From, l.To = 0, len(st.Groups)-1
-		}
-	}
-	p.PassingBytes = sched.Plan(p.passingLives)
-	for i, l := range p.passingLives {
-		p.Buffers[p.passes[i]].Offset = l.Offset
-	}
+	p.PassingBytes = p.place(l, len(groups)-1)
+	p.passingLives = l.lives
 }
 
 // Name is what the step of the prologue is called.

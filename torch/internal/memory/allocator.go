@@ -150,8 +150,8 @@ func (a *allocator) fresh(class int, kept bool) []byte {
 	return alignedBytes(class)
 }
 
-// allowance is how many bytes may go out before a collection. What compiled code keeps goes out in one go while a first call
-// waits, and none of it dies, so twice as much may.
+// allowance is how many bytes may go out before a collection. Compiled code asks for all that it keeps at once, while a first
+// call waits, and none of it dies: of that, twice as much may go out.
 func (a *allocator) allowance(kept bool) int {
 	most := maxPending
 	if !a.weighed {
