@@ -22,7 +22,7 @@ var runtimeFiles embed.FS
 // runtimeParts are the files, each of which uses those before it.
 var runtimeParts = []string{
 	"units", "pool", "gemm", "half", "small", "thin", "runs", "short", "long", "halved", "planes", "pixels", "winograd", "depthwise",
-	"conv", "direct", "made", "winoblocks", "winolots", "depthgrad", "grad", "tiles", "convtiles", "product", "attention", "softmax",
+	"conv", "endings", "direct", "made", "winoblocks", "winolots", "depthgrad", "grad", "tiles", "convtiles", "product", "attention", "softmax",
 	"calls",
 }
 

@@ -95,6 +95,7 @@ type emitter struct {
 	copies string                // suffix of the names in this copy of the body
 	where  string                // operator named by the last comment
 	asks   bool                  // without a tile the epilogue asks for lines ahead
+	ends   int                   // the epilogue's ending, by the runtime's number; 0 for none
 }
 
 type valKey struct{ step, val int }

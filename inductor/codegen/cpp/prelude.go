@@ -74,6 +74,10 @@ typedef struct {
   i64 height, width, chan, row, col, kh, kw, sh, sw, ph, pw, dh, dw, outw, block, lanes, fc, fh, fw, uh, uw;
 } tc_conv;
 typedef struct {
+  float *out;
+  const float *bias, *more;
+} tc_place;
+typedef struct {
   i64 m, n, k, ndim;
   i64 size[4], as[4], bs[4];
   i64 arow, acol, brow, bcol;
@@ -84,6 +88,7 @@ typedef struct {
   tc_conv image;
   i64 type, made, ahead, stored;
   i64 lines, line[4], line_row;
+  i64 ending;
 } tc_gemm_args;
 typedef struct {
   const tc_gemm_args *product[2];

@@ -216,6 +216,10 @@ func (e template) pixelRows(rows sym.Int, walked int) {
 		return true
 	}
 	still := func(v *ir.Value) bool { return rests(v.Index) }
+	if kind, found := e.ending(walked); kind != 0 {
+		e.ends = kind
+		found.places()
+	}
 	e.pixelsAhead(next, rests)
 	n, ok := k.Loops[k.Vec].Size.IsConst()
 	if !ok || n != int64(e.lanes) { // a block wider than a vector
@@ -451,6 +455,9 @@ func (e template) describeConv(n *ir.Node) {
 		leftMark, rightMark, packed, symbolMark, convText(e.env.Machine.Lanes, n, e.env.Packing), by, made)
 	if e.asks {
 		e.code.Gemm = strings.TrimSuffix(e.code.Gemm, "}") + ", .ahead = 1}"
+	}
+	if e.ends != 0 {
+		e.code.Gemm = strings.TrimSuffix(e.code.Gemm, "}") + fmt.Sprintf(", .ending = %d}", e.ends)
 	}
 }
 
