@@ -9,6 +9,7 @@ import (
 	"tcdbg/graph"
 	"tcdbg/inductor"
 	"tcdbg/inductor/codegen/cpp"
+	"tcdbg/inductor/tune"
 	"tcdbg/internal/test"
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
@@ -229,6 +230,40 @@ func TestWinogradOfBlocks(t *testing.T) {
 			y := g.Emit(ops.Convolution, x, w, nil, ints(1, 1), ints(pad, pad), ints(1, 1), false, ints(0, 0), sym.C(1))
 			z := g.Emit(ops.Relu, y)
 			everywhere(t, g.outputs(g.Emit(ops.AdaptiveAvgPool2d, z, ints(1, 1)), g.conv(z, last, 3, 1, 1, 1)), g.in, 1e-3)
+		})
+	}
+}
+
+// TestWinogradInStepsOfTwo: even and odd sizes, tiles beyond the image, no padding and more than the kernel reaches, several tasks
+// of an image and lots of tiles, results in blocks and in planes. All sums are of whole numbers, and no number is halved, so that
+// results are eager's to the last bit.
+func TestWinogradInStepsOfTwo(t *testing.T) {
+	for _, c := range test.Some(t, 3, [][5]int{
+		{28, 28, 1, 32, 48},
+		{27, 39, 1, 64, 40},
+		{41, 40, 0, 32, 33},
+		{29, 52, 2, 48, 64},
+		{28, 27, 1, 288, 200},
+		{21, 22, 0, 256, 256},
+	}) {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			height, width, pad, channels, last := c[0], c[1], c[2], c[3], c[4]
+			g := newTestGraph("strided")
+			conv := func(x ops.Value, seed, in, out, kernel, stride, pad int) ops.Value {
+				w := g.param(wholeNumbers(seed, 1, out, in, kernel, kernel).To(torch.Float32))
+				return g.Emit(ops.Convolution, x, w, nil, ints(stride, stride), ints(pad, pad), ints(1, 1), false, ints(0, 0), sym.C(1))
+			}
+			x := conv(g.input(wholeNumbers(1, 2, 2, 3, height, width).To(torch.Float32)), 2, 3, channels, 1, 1, 0)
+			y := g.Emit(ops.Relu, conv(x, 3, channels, last, 3, 2, pad))
+			m := g.outputs(g.Emit(ops.MaxPool2d, y, ints(2, 2)), conv(y, 4, last, 16, 1, 1, 0))
+			p, err := inductor.Compile(m.G, inductor.Options{Machine: cpp.Machine{Lanes: 16, Cache: 1 << 20}, Cores: 1, Params: paramInputs(m.G, nil, nil)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.ContainsFunc(p.Products, func(p tune.Product) bool { return cpp.FormName(p.Form) == "winograd" }) {
+				t.Errorf("no convolution in Winograd's form: %v", p.Products)
+			}
+			everywhere(t, m, g.in, 0)
 		})
 	}
 }

@@ -98,8 +98,25 @@ func winogradPays(lanes int, channels, k, pixels int64, c *ir.ConvInfo) bool {
 	if c.Block > 1 && c.Block%int64(lanes) == 0 {
 		least = leastInBlocks
 	}
-	dense := c.KH == 3 && c.KW == 3 && c.StepH == 1 && c.StepW == 1 && c.DilH == 1 && c.DilW == 1
-	return dense && int64(lanes) >= PanelRows(lanes) && channels >= leastChannels && k/9 >= leastChannels && pixels >= least
+	if c.StepH == 2 && !fillsTiles(pixels, c) {
+		return false
+	}
+	return winogradFits(lanes, c) && channels >= leastChannels && k/9 >= leastChannels && pixels >= least
+}
+
+// winogradFits reports whether the runtime has Winograd's products for a convolution: in steps of two it has them in blocks of
+// channels alone.
+func winogradFits(lanes int, c *ir.ConvInfo) bool {
+	blocks := c.Block > 1 && c.Block%int64(lanes) == 0
+	step := c.StepH == c.StepW && (c.StepH == 1 || c.StepH == 2 && blocks)
+	return c.KH == 3 && c.KW == 3 && step && c.DilH == 1 && c.DilW == 1 && int64(lanes) >= PanelRows(lanes)
+}
+
+// fillsTiles reports whether most of the pixels of tiles of 2 x 2 are the result's: in steps of two there are 25 products for 36, and
+// tiles have to be turned.
+func fillsTiles(pixels int64, c *ir.ConvInfo) bool {
+	height := pixels / c.OutW
+	return 100*pixels >= 90*4*((height+1)/2)*((c.OutW+1)/2)
 }
 
 // TileChannels is how many channels of an image a tile's row has.
@@ -132,8 +149,13 @@ func FirstLayer(channels, width, step, dilation int64) bool {
 
 // packedTerms is how many numbers of each filter a form packs, where the sum has k terms.
 func packedTerms(form plan.ConvForm, k int64, c *ir.ConvInfo) int64 {
-	if form == plan.ConvTiles && c.Block <= 1 {
+	switch {
+	case form == plan.ConvTiles && c.Block <= 1:
 		return c.KH * TileChannels
+	case form == plan.ConvWinograd && c.StepH == 2:
+		return k / 9 * 25
+	case form == plan.ConvWinograd:
+		return k / 9 * 16
 	}
 	return k
 }
@@ -157,10 +179,7 @@ func PackedConv(form plan.ConvForm, lanes int, groups, channels, k int64) int64 
 	case plan.ConvPixels, plan.ConvWinograd, plan.ConvDirect, plan.ConvTiles:
 		height = int64(2 * lanes)
 	}
-	switch form {
-	case plan.ConvWinograd:
-		k = k / 9 * 16
-	case plan.ConvTiles: // two numbers in the place of one
+	if form == plan.ConvTiles { // two numbers in the place of one
 		k /= 2
 	}
 	return groups * ((channels + height - 1) / height * height) * k

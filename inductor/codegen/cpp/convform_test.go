@@ -27,6 +27,27 @@ func TestFormOfPlanes(t *testing.T) {
 	}
 }
 
+// TestFormInStepsOfTwo: windows of 3 x 3 that are two pixels apart take Winograd's form where tiles of 2 x 2 pixels hardly reach
+// beyond the result, and where channels fill vectors.
+func TestFormInStepsOfTwo(t *testing.T) {
+	for _, c := range []struct {
+		channels, side, block, dilation int64
+		want                            plan.ConvForm
+	}{
+		{128, 28, 16, 1, plan.ConvWinograd},
+		{128, 13, 16, 1, plan.ConvDirect}, // 169 of 196 pixels
+		{128, 7, 16, 1, plan.ConvDirect},
+		{128, 28, 8, 1, plan.ConvDirect},
+		{128, 28, 16, 2, plan.ConvDirect},
+		{24, 28, 16, 1, plan.ConvDirect},
+	} {
+		conv := &ir.ConvInfo{KH: 3, KW: 3, StepH: 2, StepW: 2, DilH: c.dilation, DilW: c.dilation, OutW: c.side, Block: c.block, Lanes: 16}
+		if got := ChooseConv(16, c.channels, 9*64, c.side*c.side, conv); got != c.want {
+			t.Errorf("%+v: form %d", c, got)
+		}
+	}
+}
+
 // TestFirstLayer: each limit that the runtime has, and one beyond it.
 func TestFirstLayer(t *testing.T) {
 	for _, c := range []struct {

@@ -230,7 +230,10 @@ func (f *endingFinder) places() {
 		return fmt.Sprintf("%s + %s", f.ptr(v.Buf), f.address(v.Index))
 	}
 	f.open("if (ldt < 0)")
-	f.p("*(tc_place *)T = (tc_place){%s, %s, %s};", place(f.result), place(f.bias), place(f.more))
+	f.p("tc_place *const at = (tc_place *)T;")
+	f.p("at->out = %s;", place(f.result))
+	f.p("at->bias = %s;", place(f.bias))
+	f.p("at->more = %s;", place(f.more))
 	f.p("return;")
 	f.close()
 }

@@ -105,9 +105,8 @@ func convForms(lanes int, n *ir.Node) []plan.ConvForm {
 	if n.Depthwise() || !sym.Is(v.Groups, 1) || !sym.AllConst([]sym.Int{v.Channels, v.Pixels, n.MM.K}) {
 		return nil
 	}
-	dense := c.KH == 3 && c.KW == 3 && c.StepH == 1 && c.StepW == 1 && c.DilH == 1 && c.DilW == 1
 	var out []plan.ConvForm
-	if dense && int64(lanes) >= PanelRows(lanes) {
+	if winogradFits(lanes, c) {
 		out = append(out, plan.ConvWinograd)
 	}
 	planes := c.Block == 1 && c.Lanes == 1
