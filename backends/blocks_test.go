@@ -256,7 +256,8 @@ func TestWinogradInStepsOfTwo(t *testing.T) {
 			x := conv(g.input(wholeNumbers(1, 2, 2, 3, height, width).To(torch.Float32)), 2, 3, channels, 1, 1, 0)
 			y := g.Emit(ops.Relu, conv(x, 3, channels, last, 3, 2, pad))
 			m := g.outputs(g.Emit(ops.MaxPool2d, y, ints(2, 2)), conv(y, 4, last, 16, 1, 1, 0))
-			p, err := inductor.Compile(m.G, inductor.Options{Machine: cpp.Machine{Lanes: 16, Cache: 1 << 20}, Cores: 1, Params: paramInputs(m.G, nil, nil)})
+			machine := cpp.Machine{Lanes: 16, Cache: 1 << 20, Threads: 2}
+			p, err := inductor.Compile(m.G, inductor.Options{Machine: machine, Cores: 1, Params: paramInputs(m.G, nil, nil)})
 			if err != nil {
 				t.Fatal(err)
 			}

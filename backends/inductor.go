@@ -240,7 +240,7 @@ func (e *engine) asked(r *tracer.Request, opt inductor.Options) inductor.Options
 func (e *engine) machine() cpp.Machine {
 	m := cpp.Machine{Lanes: e.lanes, Cache: e.cpu.Cache}
 	if e.rt != nil {
-		m.BFloat = e.rt.bfloat.chosen(e.set.cfg.BFloat)
+		m.BFloat, m.Threads = e.rt.bfloat.chosen(e.set.cfg.BFloat), e.rt.threads
 	}
 	return m
 }

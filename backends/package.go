@@ -131,6 +131,7 @@ func (e *engine) compileLibrary(
 	}
 	var written []string
 	elsewhere := e.machine()
+	elsewhere.Threads = 0
 	if e.rt != nil { // tiles have to be asked for in each process
 		elsewhere.BFloat = (e.rt.bfloat &^ hasTiles).chosen(e.set.cfg.BFloat)
 	}

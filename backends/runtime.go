@@ -22,8 +22,8 @@ var runtimeFiles embed.FS
 // runtimeParts are the files, each of which uses those before it.
 var runtimeParts = []string{
 	"units", "pool", "gemm", "half", "small", "thin", "runs", "short", "long", "halved", "planes", "pixels", "winograd", "depthwise",
-	"conv", "endings", "direct", "made", "winoblocks", "winolots", "depthgrad", "grad", "tiles", "convtiles", "product", "attention", "softmax",
-	"calls",
+	"conv", "endings", "direct", "made", "winoblocks", "winolots", "depthgrad", "grad", "tiles", "convtiles", "product", "attention",
+	"softmax", "calls",
 }
 
 // runtimeText is the library, of which units.c.txt says what a unit has of it.

@@ -36,7 +36,7 @@ func (c *compiler) logSchedule() {
 	s := logs.Schedule{
 		Graph: g.Name, Code: g.Code(), Params: c.opt.Params, Hints: map[string]int64{},
 		Replaces: c.opt.Replaces, Trained: c.trained(),
-		Lanes: c.opt.Machine.Lanes, Cache: c.opt.Machine.Cache, BFloat: int(c.opt.Machine.BFloat),
+		Lanes: c.opt.Machine.Lanes, Cache: c.opt.Machine.Cache, BFloat: int(c.opt.Machine.BFloat), Threads: c.opt.Machine.Threads,
 		NoEpilogueFusion: c.unfused(), NoLayout: c.opt.NoLayout, NoPatterns: c.opt.NoPatterns, MaxFusion: c.maxFusion(),
 		Layout: c.images(), Externs: c.opt.Tuned.Externs,
 	}
@@ -104,8 +104,9 @@ func Replay(s logs.Schedule, decisions int) (groups []Group, steps []logs.Fusion
 			m.RequiresGrad = s.Trained[i]
 		}
 	}
+	machine := cpp.Machine{Lanes: s.Lanes, Cache: s.Cache, BFloat: cpp.BFloat(s.BFloat), Threads: s.Threads}
 	c, err := compile(g, Options{
-		Machine: cpp.Machine{Lanes: s.Lanes, Cache: s.Cache, BFloat: cpp.BFloat(s.BFloat)}, Cores: 1, Decisions: decisions,
+		Machine: machine, Cores: 1, Decisions: decisions,
 		Params: s.Params, Replaces: s.Replaces, Training: len(s.Trained) > 0,
 		NoEpilogueFusion: s.NoEpilogueFusion, NoLayout: s.NoLayout, NoPatterns: s.NoPatterns, MaxFusion: s.MaxFusion,
 		Tuned: tune.Choices{Layout: s.Layout, Externs: s.Externs},

@@ -252,8 +252,9 @@ type Schedule struct {
 	Lanes    int              `json:"lanes"`            // of a vector
 	Cache    int64            `json:"cache"`            // bytes
 	BFloat   int              `json:"bfloat,omitempty"` // how products of bfloat16 are computed
-	Ops      []string         `json:"ops"`              // of op0, op1, ...: the operator
-	Nodes    [][]string       `json:"nodes"`            // of op0, op1, ...: the nodes of Code that it computes
+	Threads  int              `json:"threads,omitempty"`
+	Ops      []string         `json:"ops"`   // of op0, op1, ...: the operator
+	Nodes    [][]string       `json:"nodes"` // of op0, op1, ...: the nodes of Code that it computes
 	// What kw.Options asked for.
 	NoEpilogueFusion bool `json:"no_epilogue_fusion,omitempty"`
 	NoLayout         bool `json:"no_layout_optimization,omitempty"`

@@ -38,7 +38,7 @@ type ConvForm int
 const (
 	ConvColumns   ConvForm = 1 + iota // pixels are the columns of the register tile
 	ConvPixels                        // pixels are its rows, the channels of a packed weight its columns
-	ConvWinograd                      // the same with tiles of 2 x 2 pixels and filters transformed for them (Winograd's F(2x2, 3x3), or F(2x2, 2x2) in steps of two)
+	ConvWinograd                      // the same with tiles of 2 x 2 pixels and filters transformed for them, by Winograd's F(2x2, 3x3)
 	ConvDepthwise                     // channels are the lanes of a vector, each with a filter of its own, or in groups within one
 	ConvDirect                        // pixels are the rows, read where they lie; channels may lie side by side
 	_                                 // the gradient of a weight

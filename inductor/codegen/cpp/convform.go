@@ -28,7 +28,7 @@ func unpackedForm(lanes int, n *ir.Node) plan.ConvForm {
 	if !ok1 || !ok2 || !ok3 || !sym.Is(v.Groups, 1) {
 		return plan.ConvColumns
 	}
-	form := ChooseConv(lanes, channels, k, pixels, n.MM.Conv)
+	form := ChooseConv(Machine{Lanes: lanes}, channels, k, pixels, n.MM.Conv)
 	if form == plan.ConvWinograd && pixels*ir.HintOf(v.Images) < leastPerFilter {
 		return byTiles(lanes, channels, k, pixels, n.MM.Conv)
 	}
@@ -59,14 +59,14 @@ func smallGroups(lanes int, n *ir.Node) bool {
 
 // ChooseConv picks the form for a convolution with so many output channels, from
 // images of one group, by how much of the register tiles its sizes fill.
-func ChooseConv(lanes int, channels, k, pixels int64, c *ir.ConvInfo) plan.ConvForm {
-	if winogradPays(lanes, channels, k, pixels, c) {
+func ChooseConv(m Machine, channels, k, pixels int64, c *ir.ConvInfo) plan.ConvForm {
+	if winogradPays(m, channels, k, pixels, c) {
 		return plan.ConvWinograd
 	}
 	if directPays(k, c) {
 		return plan.ConvDirect
 	}
-	return byTiles(lanes, channels, k, pixels, c)
+	return byTiles(m.Lanes, channels, k, pixels, c)
 }
 
 // byTiles chooses between pixels that are the columns of register tiles and their rows.
@@ -91,17 +91,21 @@ const (
 	leastInBlocks = 36
 )
 
+// mostInSteps is for how many threads Winograd's form pays in steps of two. Its filters are nearly three times as large, and of many
+// threads each reads them for few tiles.
+const mostInSteps = 3
+
 // winogradPays reports whether a convolution is one of 3 x 3 that Winograd's products
 // compute faster.
-func winogradPays(lanes int, channels, k, pixels int64, c *ir.ConvInfo) bool {
+func winogradPays(m Machine, channels, k, pixels int64, c *ir.ConvInfo) bool {
 	least := int64(leastPixels)
-	if c.Block > 1 && c.Block%int64(lanes) == 0 {
+	if c.Block > 1 && c.Block%int64(m.Lanes) == 0 {
 		least = leastInBlocks
 	}
-	if c.StepH == 2 && !fillsTiles(pixels, c) {
+	if c.StepH == 2 && (m.Threads == 0 || m.Threads > mostInSteps || !fillsTiles(pixels, c)) {
 		return false
 	}
-	return winogradFits(lanes, c) && channels >= leastChannels && k/9 >= leastChannels && pixels >= least
+	return winogradFits(m.Lanes, c) && channels >= leastChannels && k/9 >= leastChannels && pixels >= least
 }
 
 // winogradFits reports whether the runtime has Winograd's products for a convolution: in steps of two it has them in blocks of

@@ -21,28 +21,31 @@ func TestFormOfPlanes(t *testing.T) {
 		{256, 64, 56, plan.ConvColumns},
 	} {
 		one := &ir.ConvInfo{KH: 1, KW: 1, StepH: 1, StepW: 1, DilH: 1, DilW: 1, OutW: c.side, Block: 1, Lanes: 1}
-		if got := ChooseConv(16, c.channels, c.k, c.side*c.side, one); got != c.want {
+		if got := ChooseConv(Machine{Lanes: 16}, c.channels, c.k, c.side*c.side, one); got != c.want {
 			t.Errorf("%d channels of %dx%d pixels from %d: form %d, want %d", c.channels, c.side, c.side, c.k, got, c.want)
 		}
 	}
 }
 
 // TestFormInStepsOfTwo: windows of 3 x 3 that are two pixels apart take Winograd's form where tiles of 2 x 2 pixels hardly reach
-// beyond the result, and where channels fill vectors.
+// beyond the result, channels fill vectors, and threads are few.
 func TestFormInStepsOfTwo(t *testing.T) {
 	for _, c := range []struct {
+		threads                         int
 		channels, side, block, dilation int64
 		want                            plan.ConvForm
 	}{
-		{128, 28, 16, 1, plan.ConvWinograd},
-		{128, 13, 16, 1, plan.ConvDirect}, // 169 of 196 pixels
-		{128, 7, 16, 1, plan.ConvDirect},
-		{128, 28, 8, 1, plan.ConvDirect},
-		{128, 28, 16, 2, plan.ConvDirect},
-		{24, 28, 16, 1, plan.ConvDirect},
+		{2, 128, 28, 16, 1, plan.ConvWinograd},
+		{2, 128, 13, 16, 1, plan.ConvDirect}, // 169 of 196 pixels
+		{2, 128, 7, 16, 1, plan.ConvDirect},
+		{2, 128, 28, 8, 1, plan.ConvDirect},
+		{2, 128, 28, 16, 2, plan.ConvDirect},
+		{2, 24, 28, 16, 1, plan.ConvDirect},
+		{16, 128, 28, 16, 1, plan.ConvDirect},
+		{0, 128, 28, 16, 1, plan.ConvDirect}, // exported: nobody knows how many threads there will be
 	} {
 		conv := &ir.ConvInfo{KH: 3, KW: 3, StepH: 2, StepW: 2, DilH: c.dilation, DilW: c.dilation, OutW: c.side, Block: c.block, Lanes: 16}
-		if got := ChooseConv(16, c.channels, 9*64, c.side*c.side, conv); got != c.want {
+		if got := ChooseConv(Machine{Lanes: 16, Threads: c.threads}, c.channels, 9*64, c.side*c.side, conv); got != c.want {
 			t.Errorf("%+v: form %d", c, got)
 		}
 	}

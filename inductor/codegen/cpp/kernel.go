@@ -18,6 +18,8 @@ type Machine struct {
 	Cache int64 // bytes of the last-level cache that are ours; larger outputs are stored past it
 	// BFloat is how products of bfloat16 are computed.
 	BFloat BFloat
+	// Threads is how many run kernels; 0: it is not known.
+	Threads int
 }
 
 // BFloat is a way to compute products of bfloat16.

@@ -94,7 +94,7 @@ func (t *Target) packedFilter(p *plan.Plan, n *ir.Node) (*ir.Buffer, plan.ConvFo
 	k, channels, groups := sym.Force(n.MM.K), sym.Force(v.Channels), sym.Force(v.Groups)
 	form := unpackedForm(t.Lanes, n)
 	if pixels, ok := v.Pixels.IsConst(); ok && groups == 1 {
-		form = ChooseConv(t.Lanes, channels, k, pixels, n.MM.Conv)
+		form = ChooseConv(t.Machine, channels, k, pixels, n.MM.Conv)
 	}
 	if chosen, ok := t.Forms[convKey(n)]; ok && slices.Contains(convForms(t.Lanes, n), plan.ConvForm(chosen)) {
 		form = plan.ConvForm(chosen)
