@@ -16,7 +16,7 @@ import (
 	"tcdbg/tracer"
 )
 
-// This file tests epilogues that are computed while a direct convolution's sums are in registers.
+// This file tests epilogues that are computed while a convolution's sums are in registers.
 
 // endingCase is a convolution between others that keep its image and its result in blocks.
 type endingCase struct{ in, out, width, kernel, stride int }
@@ -25,6 +25,7 @@ var endingCases = []endingCase{
 	{32, 64, 14, 1, 1}, {64, 16, 28, 1, 1}, {16, 72, 56, 1, 1}, {24, 40, 14, 1, 1}, {48, 8, 28, 1, 1}, // panels of 32, 16, 8 and 24 lanes
 	{64, 96, 7, 1, 1}, {32, 48, 15, 1, 1}, {32, 64, 26, 1, 1}, // two rows in a tile; tiles that are not whole
 	{320, 32, 14, 1, 1}, {16, 24, 28, 3, 2}, {40, 88, 28, 3, 2}, // slices of the sum; windows
+	{64, 64, 14, 3, 1}, {32, 72, 15, 3, 1}, {48, 48, 28, 3, 2}, {256, 256, 29, 3, 2}, // Winograd's form
 	{3, 16, 112, 3, 2}, {3, 48, 140, 3, 1}, {3, 24, 112, 3, 2}, {3, 64, 112, 7, 2}, // first layers
 }
 
@@ -52,7 +53,7 @@ var endings = []ending{
 
 // describedIn is the line of the text that calls the ended convolution.
 func (c endingCase) describedIn(text string) string {
-	product := fmt.Sprintf("tc_gemm_args g = {%d, %d, %d, 1, ", c.out, 4*((c.width-1)/c.stride+1), c.in*c.kernel*c.kernel)
+	product := fmt.Sprintf("tc_gemm_args g = {%d, %d, %d, 1, ", c.out, endedRows*((c.width-1)/c.stride+1), c.in*c.kernel*c.kernel)
 	for line := range strings.Lines(text) {
 		if strings.Contains(line, product) && strings.Contains(line, "R->gemm") {
 			return line
@@ -75,13 +76,16 @@ func (c endingCase) convolution(g *testGraph, x ops.Value, seed, in, out, kernel
 	return g.Emit(ops.Convolution, x, w, g.param(bias), ints(stride, stride), ints(pad, pad), ints(1, 1), false, ints(0, 0), sym.C(1))
 }
 
-// endedSeed is that of the convolution with the ending.
-const endedSeed = 4
+// endedSeed is that of the convolution with the ending, and endedRows how many rows its result has.
+const (
+	endedSeed = 4
+	endedRows = 5
+)
 
 // module is the graph of a case and an ending, whose result is read where it lies in blocks, with nothing rounded.
 func (c endingCase) module(of func(g *testGraph, x, more ops.Value) ops.Value) (*graph.Module, []torch.Value) {
 	g := newTestGraph("ending")
-	input := wholeNumbers(1, 2, 2, 3, 4*c.stride, c.width).To(torch.Float32)
+	input := wholeNumbers(1, 2, 2, 3, endedRows*c.stride, c.width).To(torch.Float32)
 	var x ops.Value = g.input(input)
 	image := x
 	if c.in != 3 {
@@ -89,7 +93,7 @@ func (c endingCase) module(of func(g *testGraph, x, more ops.Value) ops.Value) (
 	}
 	more := c.convolution(g, x, 6, 3, c.out, 1, c.stride)
 	y := of(g, c.convolution(g, image, endedSeed, c.in, c.out, c.kernel, c.stride), more)
-	return g.outputs(g.Emit(ops.MaxPool2d, y, ints(2, 2)), c.convolution(g, g.Emit(ops.Relu, more), 8, c.out, 16, 1, 1)), g.in
+	return g.outputs(g.Emit(ops.MaxPool2d, y, ints(2, 2), ints(1, 1)), c.convolution(g, g.Emit(ops.Relu, more), 8, c.out, 16, 1, 1)), g.in
 }
 
 // TestEndings: with and without an ending results are eager's to the last bit, with numbers that are none among them. The

@@ -10,7 +10,7 @@ import (
 	"tcdbg/ops/sym"
 )
 
-// This file recognises the epilogues that the runtime computes itself while a direct convolution's sums are in registers
+// This file recognises the epilogues that the runtime computes itself while a convolution's sums are in registers
 // (endings.c.txt): a bias, perhaps another array's numbers, perhaps ReLU or hardswish.
 
 // The endings, by the runtime's numbers.
@@ -52,7 +52,7 @@ func (e template) ending(walked int) (int, *endingFinder) {
 	n := e.k.Steps[0].Node
 	block, known := e.k.Loops[e.k.Vec].Size.IsConst()
 	fits := known && block == int64(e.lanes) && block >= endingLanes/2
-	if e.env.Machine.Lanes != endingLanes || walked != 1 || !fits || formOf(endingLanes, n, e.env.Packing) != plan.ConvDirect ||
+	if e.env.Machine.Lanes != endingLanes || walked != 1 || !fits || !endsTiles(n, formOf(endingLanes, n, e.env.Packing)) ||
 		n.MM.Out.DType != ops.Float32 || e.keepsProduct() {
 		return 0, nil
 	}
@@ -62,6 +62,11 @@ func (e template) ending(walked int) (int, *endingFinder) {
 		return 0, nil
 	}
 	return f.kind(value), f
+}
+
+// endsTiles reports whether a form has tiles that compute an ending.
+func endsTiles(n *ir.Node, form plan.ConvForm) bool {
+	return form == plan.ConvDirect || form == plan.ConvWinograd && n.MM.Conv.Block%endingLanes == 0
 }
 
 // collect notes what steps store and returns what the one store to memory has.
