@@ -128,10 +128,9 @@ func TestConvolutionsByTiles(t *testing.T) {
 	}
 }
 
-func (c tileConv) run(t *testing.T, e *engine) {
+// inBlocks compiles a module, whose images have channels side by side wherever they may, and loads its kernels.
+func inBlocks(t *testing.T, e *engine, m *graph.Module, in []torch.Value) *executable {
 	t.Helper()
-	m, in := c.module()
-	want := m.Run(in)
 	opt := inductor.Options{Params: paramInputs(m.G, nil, nil), Tuned: tune.Choices{Layout: tune.LayoutBlocks}}
 	x, err := e.compiled(m.G, &tracer.Request{Module: m, Example: in}, opt)
 	if err != nil {
@@ -140,6 +139,14 @@ func (c tileConv) run(t *testing.T, e *engine) {
 	if err := e.load(x, &tracer.Request{}); err != nil {
 		t.Fatal(err)
 	}
+	return x
+}
+
+func (c tileConv) run(t *testing.T, e *engine) {
+	t.Helper()
+	m, in := c.module()
+	want := m.Run(in)
+	x := inBlocks(t, e, m, in)
 	tiled := slices.ContainsFunc(x.prog.Products, func(p tune.Product) bool {
 		return plan.ConvForm(p.Form) == plan.ConvTiles && p.Shapes[1] == fmt.Sprintf("%dx%dx%dx%d", c.out, c.in, c.kernel, c.kernel)
 	})

@@ -7,13 +7,10 @@ import (
 	"testing"
 
 	"tcdbg/graph"
-	"tcdbg/inductor"
-	"tcdbg/inductor/tune"
 	"tcdbg/internal/test"
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
 	"tcdbg/torch"
-	"tcdbg/tracer"
 )
 
 // This file tests epilogues that are computed while a convolution's sums are in registers.
@@ -108,14 +105,7 @@ func TestEndings(t *testing.T) {
 		for _, ending := range endings {
 			t.Run(fmt.Sprintf("%v %s", c, ending.name), func(t *testing.T) {
 				m, in := c.module(ending.of)
-				opt := inductor.Options{Params: paramInputs(m.G, nil, nil), Tuned: tune.Choices{Layout: tune.LayoutBlocks}}
-				x, err := e.compiled(m.G, &tracer.Request{Module: m, Example: in}, opt)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := e.load(x, &tracer.Request{}); err != nil {
-					t.Fatal(err)
-				}
+				x := inBlocks(t, e, m, in)
 				text := strings.Join(x.prog.Shards, "")
 				says := ""
 				if ending.kind > 0 {
