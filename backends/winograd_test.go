@@ -56,8 +56,8 @@ func TestWinogradIsExact(t *testing.T) {
 	t.Run("in steps of two", func(t *testing.T) { // of an image in blocks, which has no error
 		g, one, none := newTestGraph("exact"), ints(1, 1), ints(0, 0)
 		exact := func(seed int, shape ...int) *torch.Tensor { return wholeNumbers(seed, 2, shape...).To(torch.Float32) }
-		x := g.Emit(ops.Convolution, g.input(exact(1, 1, 3, 28, 28)), g.param(exact(2, 96, 3, 1, 1)), nil, one, none, one, false, none, sym.C(1))
-		w := g.param(filled(ops.Float32, 3, 64, 96, 3, 3))
+		image, v, w := g.input(exact(1, 1, 3, 28, 28)), g.param(exact(2, 96, 3, 1, 1)), g.param(filled(ops.Float32, 3, 64, 96, 3, 3))
+		x := g.Emit(ops.Convolution, image, v, nil, one, none, one, false, none, sym.C(1))
 		y := g.Emit(ops.Convolution, x, w, nil, ints(2, 2), one, one, false, none, sym.C(1))
 		isExact(t, g.outputs(g.Emit(ops.MaxPool2d, y, ints(2, 2), one)), g)
 	})
