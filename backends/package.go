@@ -131,8 +131,8 @@ func (e *engine) compileLibrary(
 	}
 	var written []string
 	elsewhere := e.machine()
-	elsewhere.Threads = 0
-	if e.rt != nil { // tiles have to be asked for in each process
+	elsewhere.Threads = 0 // nobody knows where it will run
+	if e.rt != nil {      // tiles have to be asked for in each process
 		elsewhere.BFloat = (e.rt.bfloat &^ hasTiles).chosen(e.set.cfg.BFloat)
 	}
 	ar := aotRequest(r)

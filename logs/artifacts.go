@@ -249,12 +249,12 @@ type Schedule struct {
 	Replaces map[int]int      `json:"replaces,omitempty"`
 	Trained  []bool           `json:"trained,omitempty"`
 	Hints    map[string]int64 `json:"hints,omitempty"`
-	Lanes    int              `json:"lanes"`            // of a vector
-	Cache    int64            `json:"cache"`            // bytes
-	BFloat   int              `json:"bfloat,omitempty"` // how products of bfloat16 are computed
-	Threads  int              `json:"threads,omitempty"`
-	Ops      []string         `json:"ops"`   // of op0, op1, ...: the operator
-	Nodes    [][]string       `json:"nodes"` // of op0, op1, ...: the nodes of Code that it computes
+	Lanes    int              `json:"lanes"`             // of a vector
+	Cache    int64            `json:"cache"`             // bytes
+	BFloat   int              `json:"bfloat,omitempty"`  // how products of bfloat16 are computed
+	Threads  int              `json:"threads,omitempty"` // that run kernels
+	Ops      []string         `json:"ops"`               // of op0, op1, ...: the operator
+	Nodes    [][]string       `json:"nodes"`             // of op0, op1, ...: the nodes of Code that it computes
 	// What kw.Options asked for.
 	NoEpilogueFusion bool `json:"no_epilogue_fusion,omitempty"`
 	NoLayout         bool `json:"no_layout_optimization,omitempty"`

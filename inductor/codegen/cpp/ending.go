@@ -69,7 +69,7 @@ func endsTiles(n *ir.Node, form plan.ConvForm) bool {
 	return form == plan.ConvDirect || form == plan.ConvWinograd && n.MM.Conv.Block%endingLanes == 0
 }
 
-// collect notes what steps store and returns what the one store to memory has.
+// collect notes what steps store and returns what the one store to memory has. What does more than compute and store has no ending.
 func (f *endingFinder) collect() (value at, ok bool) {
 	values := 0
 	for i := range f.k.Steps {
@@ -79,7 +79,11 @@ func (f *endingFinder) collect() (value at, ok bool) {
 		}
 		for j := range body {
 			v := &body[j]
-			if v.Op != ir.Store {
+			switch v.Op {
+			case ir.StoreAt, ir.FoldAt, ir.Check, ir.Reduce, ir.Scan:
+				return at{}, false
+			case ir.Store:
+			default:
 				continue
 			}
 			if f.k.Place[v.Buf] != sched.Memory {
