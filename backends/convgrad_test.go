@@ -21,6 +21,12 @@ var gradCases = []convCase{
 	{2, 36, 15, 14, 48, 3, 3, ints(2, 2), ints(1, 1), ints(1, 1), 1},
 	{3, 48, 10, 9, 50, 1, 1, ints(1, 1), ints(0, 0), ints(1, 1), 1},
 	{2, 20, 10, 9, 35, 1, 1, ints(2, 2), ints(0, 0), ints(1, 1), 1},
+	{2, 3, 31, 29, 64, 7, 7, ints(2, 2), ints(3, 3), ints(1, 1), 1}, // first layers: a number of the image for a vector of channels
+	{1, 3, 83, 70, 32, 7, 7, ints(1, 2), ints(3, 0), ints(1, 1), 1}, // several bands
+	{3, 1, 9, 20, 16, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 1},
+	{1, 4, 21, 18, 48, 3, 3, ints(2, 2), ints(1, 0), ints(1, 1), 1},
+	{2, 2, 17, 15, 16, 4, 7, ints(1, 3), ints(2, 3), ints(2, 1), 1}, // rows of the filter apart
+	{2, 3, 12, 16, 16, 1, 3, ints(3, 1), ints(0, 4), ints(1, 1), 1}, // more padding than the window reaches
 }
 
 // groupGrads are convolutions in groups: depthwise ones of every window that is compiled and of others, by steps of one and more,

@@ -60,7 +60,7 @@ func scans(g *testGraph, d ops.DType, dim sym.Int, shape []int) []ops.Value {
 // bit for bit: several elements for one place are taken in their order.
 func TestScattersAsEager(t *testing.T) {
 	eachExecutor(t, func(t *testing.T, b tracer.Backend) {
-		for _, d := range []ops.DType{ops.BFloat16, ops.Int64} {
+		for _, d := range []ops.DType{ops.Float32, ops.BFloat16, ops.Int64, ops.Uint8} {
 			g := newTestGraph("scatter")
 			names, outs := scatters(g, d)
 			m := g.outputs(outs...)
@@ -98,6 +98,13 @@ func scatters(g *testGraph, d ops.DType) (names []string, outs []ops.Value) {
 	add("scatter columns", func(self ops.Value) ops.Value {
 		return g.Emit(ops.Scatter, self, sym.C(1), g.input(positions(5, 21, 7)), src(23, 8))
 	}, 23, 5)
+	add("scatter along long rows", func(self ops.Value) ops.Value {
+		return g.Emit(ops.Scatter, self, sym.C(1), g.input(positions(7, 3, 83)), src(3, 83))
+	}, 3, 7)
+	add("scatter_add along long rows", func(self ops.Value) ops.Value {
+		x := src(3, 83)
+		return g.Emit(ops.ScatterAdd, self, sym.C(1), g.input(positions(7, 3, 83)), g.Emit(ops.Add, x, x))
+	}, 3, 7)
 	add("scatter a number", func(self ops.Value) ops.Value {
 		return g.Emit(ops.Scatter, self, sym.C(0), g.input(positions(30, 7)), 3.0)
 	}, 30)
@@ -109,6 +116,9 @@ func scatters(g *testGraph, d ops.DType) (names []string, outs []ops.Value) {
 			add(fmt.Sprintf("scatter_reduce %s %v", how, include), func(self ops.Value) ops.Value {
 				return g.Emit(ops.ScatterReduce, self, sym.C(0), g.input(positions(4, 6, 21)), src(6, 21), how, include)
 			}, 4, 21)
+			add(fmt.Sprintf("scatter_reduce %s %v along long rows", how, include), func(self ops.Value) ops.Value {
+				return g.Emit(ops.ScatterReduce, self, sym.C(1), g.input(positions(4, 6, 64)), src(6, 64), how, include)
+			}, 6, 4)
 		}
 	}
 	add("index_add", func(self ops.Value) ops.Value {

@@ -43,7 +43,8 @@ type Kernel struct {
 	// Pointwise kernels have no reduction: their last loop may be cut into
 	// chunks for threads.
 	Pointwise bool
-	// Sequential kernels walk their inner loops one element at a time.
+	// Sequential kernels walk their inner loops in order: one element at a time, or a vector of which what has an order goes
+	// lane by lane, see Ordered.
 	Sequential bool
 	// Cached are buffers that pass between kernels that run together, see plan.Attention: they stay in a cache.
 	Cached []*ir.Buffer
@@ -324,7 +325,7 @@ func (k *Kernel) vector() int {
 	if k.Pointwise || k.Outer == 0 || k.Group.Template {
 		return last
 	}
-	if k.Sequential {
+	if k.Sequential && k.Ordered() {
 		return k.Outer - 1
 	}
 	score := func(loop int) int {
@@ -446,6 +447,31 @@ func (k *Kernel) FLOPs() int64 {
 // Checks reports whether the kernel verifies data as it runs.
 func (k *Kernel) Checks() bool {
 	return slices.ContainsFunc(k.Group.Members(), func(it *Item) bool { return it.Node.Checks() })
+}
+
+// Ordered reports whether all of a sequential kernel's inner iteration has to end before the next begins: it scans, or
+// scatters more than once or into what it reads. With one scatter that nothing reads, the scatter alone keeps the order.
+func (k *Kernel) Ordered() bool {
+	into := map[*ir.Buffer]int{}
+	scans, scatters := false, 0
+	for i := range k.Steps {
+		for j := range k.Steps[i].Body {
+			v := &k.Steps[i].Body[j]
+			scans = scans || v.Op == ir.Scan
+			if v.Scatters() {
+				scatters++
+			}
+			if v.Accesses() {
+				into[v.Buf]++
+			}
+		}
+	}
+	if scans || scatters != 1 {
+		return true
+	}
+	return slices.ContainsFunc(k.Steps, func(st Step) bool {
+		return slices.ContainsFunc(st.Body, func(v ir.Value) bool { return v.Scatters() && into[v.Buf] > 1 })
+	})
 }
 
 // Lanes8 reports whether the kernel computes with elements of eight bytes, for

@@ -7,10 +7,11 @@ import (
 	"tcdbg/ops"
 )
 
-// This file writes what runs in the order of the inner loops, an element at a
-// time or, with the outer loop along the vector, a row of them: scans and stores
-// at positions that are data. No two lanes or threads meet at one element, since
-// the outer loops are those that the positions do not move along.
+// This file writes what runs in the order of the inner loops: scans and stores at
+// positions that are data. It goes an element at a time; a row of them where the
+// last outer loop is along the vector, whose lanes meet no element of another's, as
+// no threads do, since the positions do not move along outer loops; or, where the
+// inner loop is, all else by vectors and the store lane by lane.
 
 // scans declares what the scans of phase p have combined so far.
 func (e *emitter) scans(p, lanes int) {
@@ -44,6 +45,10 @@ func (e *emitter) storeAt(i, j, lanes int) {
 	d := v.Buf.DType
 	ptr, step := e.place(v, lanes)
 	at := v.Args[1]
+	if lanes > 1 && e.k.Vec >= e.k.Outer {
+		e.storeLanes(i, j, lanes)
+		return
+	}
 	spread := lanes > 1 && body[at].Op != ir.Const && e.vals[valKey{i, at}].lanes > 1
 	if spread {
 		name := fmt.Sprintf("x%d_%d%s", i, j, e.copies)
@@ -75,4 +80,24 @@ func (e *emitter) storeAt(i, j, lanes int) {
 	default:
 		e.p("%s(%s, %s, %s);", e.pre.fn("sts_"+memLetter(d), lanes), ptr, step, x)
 	}
+}
+
+// storeLanes is storeAt for lanes that may meet at one element: the first lane comes first.
+func (e *emitter) storeLanes(i, j, lanes int) {
+	v := &e.k.Steps[i].Body[j]
+	d, one := v.Buf.DType, e.as(1)
+	ptr, step := e.place(v, lanes)
+	at, x := fmt.Sprintf("x%d_%d%s", i, j, e.copies), fmt.Sprintf("f%d_%d%s", i, j, e.copies)
+	e.p("const %s %s = %s;", regType(ops.Int64, lanes), at, e.arg(i, v.Args[1], lanes))
+	value := x + "[q]"
+	if v.Op == ir.FoldAt {
+		e.p("const %s %s = %s;", regType(v.DType, lanes), x, e.arg(i, v.Args[0], lanes))
+		value = one.stored("("+one.combined(v.Red, v.DType, one.loaded("*to", d), value)+")", d)
+	} else {
+		e.p("const %s%d %s = %s;", memLetter(d), lanes, x, e.as(lanes).stored("("+e.arg(i, v.Args[0], lanes)+")", d))
+	}
+	e.open("for (int q = 0; q < %d; q++)", lanes)
+	e.p("%s *const to = %s + q * %s + %s[q];", memType(d), ptr, step, at)
+	e.p("*to = %s;", value)
+	e.close()
 }
