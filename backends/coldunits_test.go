@@ -1,6 +1,8 @@
 package backends
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -38,4 +40,27 @@ func TestColdUnits(t *testing.T) {
 		}
 	}
 	everywhere(t, m, g.in, 1e-5)
+}
+
+// TestClangHasItsOwnFlags compiles by something that says it is clang and refuses what clang refuses.
+func TestClangHasItsOwnFlags(t *testing.T) {
+	cc, err := findCompiler("")
+	if err != nil || !canLoad {
+		t.Skip("no C compiler: which flags it gets is not tested")
+	}
+	file := filepath.Join(t.TempDir(), "cc")
+	text := "#!/bin/sh\ncase \"$*\" in --version) echo some clang version 1;; *peephole2*|*stc*|*invariants*) exit 1;; *) exec " + cc.path + " \"$@\";; esac\n"
+	if err := os.WriteFile(file, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	c, err := findCompiler(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, flags := range [][]string{leanFlags, coldFlags} {
+		u := unit{"unit0.c", "int tc_one(void) { return 1; }\n", flags}
+		if err := c.build(t.TempDir(), []unit{u}, nil, filepath.Join(t.TempDir(), "one.so")); err != nil {
+			t.Errorf("%v: %v", flags, err)
+		}
+	}
 }

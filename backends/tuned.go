@@ -122,7 +122,7 @@ func (t *tuning) search() (tune.Choices, *logs.Autotuning, error) {
 	s.Variants = t.variants(first.prog)
 	if t.only != autotune.All {
 		s.Variants = nil // which are of the whole graph
-	} else if len(first.prog.Provenance.Kernels) >= cpp.ManyKernels {
+	} else {
 		s.Last = []autotune.Variant{{What: "compiler", Name: "-O2", Set: func(c *tune.Choices) { c.Optimize = true }}}
 	}
 	return s.Do()

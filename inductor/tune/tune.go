@@ -17,7 +17,7 @@ type Choices struct {
 	// Externs has convolutions whose results lie in another order run as calls of the eager operator, instead of as
 	// products after which a loop orders them.
 	Externs bool `json:"externs,omitempty"`
-	// Optimize has a graph of many kernels compiled as one of few is.
+	// Optimize has a graph compiled with all passes of -O2.
 	Optimize bool `json:"optimize,omitempty"`
 	// Unfused keeps what reads a product's result out of its kernel; MaxFusion bounds the nodes of a kernel, 0: the default.
 	Unfused   bool `json:"unfused,omitempty"`
