@@ -49,7 +49,7 @@ func findCompiler(want string) (*compiler, error) {
 		}
 		room := make(chan struct{}, runtime.GOMAXPROCS(0))
 		c := &compiler{path: path, id: fileID(path), limit: compileLimit, room: room}
-		c.clang = sync.OnceValue(func() bool { return !strings.Contains(c.id, "gcc") && strings.Contains(c.version(), "clang") })
+		c.clang = sync.OnceValue(c.isClang)
 		return c, nil
 	}
 	return nil, fmt.Errorf("no C compiler (%s)", strings.Join(append(tried, "$CC"), ", "))
@@ -62,14 +62,19 @@ func Compiler() (path, version string) {
 	if err != nil {
 		return "", ""
 	}
-	return c.path, c.version()
-}
-
-// version is the first line of what the compiler says of its version.
-func (c *compiler) version() string {
 	out, _ := exec.Command(c.path, "--version").Output()
 	first, _, _ := strings.Cut(string(out), "\n")
-	return first
+	return c.path, first
+}
+
+// isClang asks a compiler whose name does not say it.
+func (c *compiler) isClang() bool {
+	if strings.Contains(filepath.Base(c.id), "gcc") {
+		return false
+	}
+	var out output
+	err := c.limited(os.TempDir(), []string{"--version"}, &out)
+	return err == nil && strings.Contains(string(out.kept), "clang")
 }
 
 // CodeFor names the compiler and the processor that compiled code is for: machines with one name
@@ -208,7 +213,12 @@ func (c *compiler) run(dir string, args []string) error {
 		args = slices.DeleteFunc(slices.Clone(args), func(a string) bool { return slices.Contains(gccFlags, a) })
 	}
 	var out output
-	cmd, err := c.begin(dir, args, &out)
+	return c.limited(dir, args, &out)
+}
+
+// limited runs the compiler until its limit at the most; out has what it says.
+func (c *compiler) limited(dir string, args []string, out *output) error {
+	cmd, err := c.begin(dir, args, out)
 	if err != nil {
 		return fmt.Errorf("%s: %w", filepath.Base(c.path), err)
 	}
