@@ -49,7 +49,8 @@ func TestClangHasItsOwnFlags(t *testing.T) {
 		t.Skip("no C compiler: which flags it gets is not tested")
 	}
 	file := filepath.Join(t.TempDir(), "cc")
-	text := "#!/bin/sh\ncase \"$*\" in --version) echo some clang version 1;; *peephole2*|*stc*|*invariants*) exit 1;; *) exec " + cc.path + " \"$@\";; esac\n"
+	text := "#!/bin/sh\ncase \"$*\" in\n--version) echo some clang version 1;;\n*peephole2*|*stc*|*invariants*) exit 1;;\n" +
+		"*) exec " + cc.path + " \"$@\";;\nesac\n"
 	if err := os.WriteFile(file, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}
