@@ -105,6 +105,13 @@ func scatters(g *testGraph, d ops.DType) (names []string, outs []ops.Value) {
 		x := src(3, 83)
 		return g.Emit(ops.ScatterAdd, self, sym.C(1), g.input(positions(7, 3, 83)), g.Emit(ops.Add, x, x))
 	}, 3, 7)
+	add("scatter_add of one dimension", func(self ops.Value) ops.Value {
+		x := src(83)
+		return g.Emit(ops.ScatterAdd, self, sym.C(0), g.input(positions(7, 83)), g.Emit(ops.Mul, x, x))
+	}, 7)
+	add("index_put of one dimension", func(self ops.Value) ops.Value {
+		return g.Emit(ops.IndexPut, self, []ops.Value{g.input(positions(30, 64))}, src(64), true)
+	}, 30)
 	add("scatter a number", func(self ops.Value) ops.Value {
 		return g.Emit(ops.Scatter, self, sym.C(0), g.input(positions(30, 7)), 3.0)
 	}, 30)
