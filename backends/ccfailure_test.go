@@ -15,8 +15,8 @@ import (
 	"tcdbg/tracer"
 )
 
-// failingCompiler is a compiler that makes the runtime library and does what $TC_HOW says
-// with all else.
+// failingCompiler is a compiler that says its version, makes the runtime library and does what $TC_HOW
+// says with all else.
 func failingCompiler(t *testing.T) string {
 	t.Helper()
 	cc, err := findCompiler("")
@@ -24,7 +24,7 @@ func failingCompiler(t *testing.T) string {
 		t.Skip("no C compiler: its failures are not tested")
 	}
 	file := filepath.Join(t.TempDir(), "cc")
-	text := "#!/bin/sh\ncase \"$*\" in *TC_LANES*|*unit1.c.o*) exec " + cc.path + " \"$@\";; esac\nfor out; do :; done\neval \"$TC_HOW\"\n"
+	text := "#!/bin/sh\ncase \"$*\" in --version|*TC_LANES*|*unit1.c.o*) exec " + cc.path + " \"$@\";; esac\nfor out; do :; done\neval \"$TC_HOW\"\n"
 	if err := os.WriteFile(file, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}

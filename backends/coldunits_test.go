@@ -39,6 +39,11 @@ func TestColdUnits(t *testing.T) {
 			t.Errorf("unit %d of %d, from %d on cold: %s", i, len(p.Shards), first, u.flags)
 		}
 	}
+	for _, u := range unitsOf(p, true, nil) {
+		if flags := strings.Join(u.flags, " "); !strings.Contains(flags, "-O2") || strings.Contains(flags, "-O1") || strings.Contains(flags, "-Og") {
+			t.Errorf("with all passes: %s", u.flags)
+		}
+	}
 	everywhere(t, m, g.in, 1e-5)
 }
 

@@ -82,6 +82,10 @@ func TestChoicesAreTimedAndKept(t *testing.T) {
 		if record.Cached != cached || record.Default == 0 || record.Graph == "" {
 			t.Errorf("%+v", record)
 		}
+		compiler := func(x logs.Tuning) bool { return x.What == "compiler" }
+		if record.Ended == "" && !slices.ContainsFunc(record.Tables, compiler) {
+			t.Errorf("-O2 was not tried: %+v", record.Tables)
+		}
 	}
 	notes, _ := filepath.Glob(filepath.Join(dir, "tuned-*.json"))
 	if len(notes) != 1 {

@@ -325,7 +325,7 @@ func (k *Kernel) vector() int {
 	if k.Pointwise || k.Outer == 0 || k.Group.Template {
 		return last
 	}
-	if k.Sequential && k.Ordered() {
+	if k.Ordered() {
 		return k.Outer - 1
 	}
 	score := func(loop int) int {
@@ -449,29 +449,29 @@ func (k *Kernel) Checks() bool {
 	return slices.ContainsFunc(k.Group.Members(), func(it *Item) bool { return it.Node.Checks() })
 }
 
-// Ordered reports whether all of a sequential kernel's inner iteration has to end before the next begins: it scans, or
+// Ordered reports whether each inner iteration has to end before the next begins: of a sequential kernel that scans, or
 // scatters more than once or into what it reads. With one scatter that nothing reads, the scatter alone keeps the order.
 func (k *Kernel) Ordered() bool {
-	into := map[*ir.Buffer]int{}
-	scans, scatters := false, 0
+	if !k.Sequential {
+		return false
+	}
+	var target *ir.Buffer
+	uses := map[*ir.Buffer]int{}
 	for i := range k.Steps {
 		for j := range k.Steps[i].Body {
 			v := &k.Steps[i].Body[j]
-			scans = scans || v.Op == ir.Scan
+			if v.Op == ir.Scan || v.Scatters() && target != nil {
+				return true
+			}
 			if v.Scatters() {
-				scatters++
+				target = v.Buf
 			}
 			if v.Accesses() {
-				into[v.Buf]++
+				uses[v.Buf]++
 			}
 		}
 	}
-	if scans || scatters != 1 {
-		return true
-	}
-	return slices.ContainsFunc(k.Steps, func(st Step) bool {
-		return slices.ContainsFunc(st.Body, func(v ir.Value) bool { return v.Scatters() && into[v.Buf] > 1 })
-	})
+	return target == nil || uses[target] > 1
 }
 
 // Lanes8 reports whether the kernel computes with elements of eight bytes, for

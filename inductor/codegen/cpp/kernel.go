@@ -388,7 +388,7 @@ func (e *emitter) reductions() {
 	for p := range k.Phases {
 		e.outerItems(p, 1)
 		if e.innerItems(p) {
-			one := k.Sequential && k.Ordered() || static && n < int64(e.lanes) // element at a time
+			one := k.Ordered() || static && n < int64(e.lanes) // element at a time
 			e.phase(p, "0", end, static && n%int64(2*e.lanes) == 0, static && n%int64(e.lanes) == 0, one)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // This file tells functions that a call spends time in from those that it does not: for the
 // latter a compiler need not do its best, which takes it twice as long.
 
-// ManyKernels is from how many kernels on the time to compile is what users feel.
+// ManyKernels is from how many kernels on those of little work are units of their own.
 const ManyKernels = 64
 
 // work is what a call of a kernel computes, in simple operations on elements: in the kernel's
