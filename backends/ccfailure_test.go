@@ -24,7 +24,8 @@ func failingCompiler(t *testing.T) string {
 		t.Skip("no C compiler: its failures are not tested")
 	}
 	file := filepath.Join(t.TempDir(), "cc")
-	text := "#!/bin/sh\ncase \"$*\" in --version|*TC_LANES*|*unit1.c.o*) exec " + cc.path + " \"$@\";; esac\nfor out; do :; done\neval \"$TC_HOW\"\n"
+	text := "#!/bin/sh\ncase \"$*\" in --version|*TC_LANES*|*unit1.c.o*) exec " + cc.path +
+		" \"$@\";; esac\nfor out; do :; done\neval \"$TC_HOW\"\n"
 	if err := os.WriteFile(file, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}
