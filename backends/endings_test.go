@@ -97,6 +97,7 @@ func (c endingCase) module(of func(g *testGraph, x, more ops.Value) ops.Value) (
 // description of the convolution says which ending it has, and of an epilogue that is none it says nothing.
 func TestEndings(t *testing.T) {
 	needCompiler(t)
+	needLanes(t, 16)
 	e := NewSet(Config{CacheDir: sharedCache, Lanes: 16, Threads: 2, Stderr: t.Output()}).engine()
 	if e.err != nil {
 		t.Fatal(e.err)

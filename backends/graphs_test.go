@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"testing"
 
 	"tcdbg/graph"
@@ -209,6 +210,7 @@ func inductorAt(t testing.TB, lanes int) tracer.Backend {
 		cfg.CC, cfg.Lanes = "none", 8
 	} else {
 		needCompiler(t)
+		needLanes(t, lanes)
 	}
 	b, err := NewSet(cfg).Get("inductor")
 	if err != nil {
@@ -225,12 +227,27 @@ func needCompiler(t testing.TB) {
 }
 
 // widths are the vector widths that are tested; 0 is the interpreter.
-var widths = []int{0, 4, 8, 16}
+var widths = slices.DeleteFunc([]int{0, 4, 8, 16}, tooWide)
+
+// tooWide reports whether the library cannot be compiled for vectors of so many numbers: vectors of 16 have instructions of AVX-512
+// alone, where a compiler would need minutes to do without.
+func tooWide(lanes int) bool { return lanes > max(thisCPU().Lanes, 8) }
+
+func needLanes(t testing.TB, lanes int) {
+	t.Helper()
+	if tooWide(lanes) {
+		t.Skipf("this processor has no vectors of %d numbers: code for them is not run", lanes)
+	}
+}
 
 // widthsOf are the widths that a test runs on: all of them in the long form; the interpreter
 // and one more in the short form. That one depends on the test's name, so that every width
 // has its share of the tests.
 func widthsOf(t testing.TB) []int {
+	t.Helper()
+	if !slices.Contains(widths, 16) {
+		t.Log("this processor has no vectors of 16 numbers: code for them is not run")
+	}
 	if test.IsLong() {
 		return widths
 	}
