@@ -97,8 +97,14 @@ func (c endingCase) module(of func(g *testGraph, x, more ops.Value) ops.Value) (
 // description of the convolution says which ending it has, and of an epilogue that is none it says nothing.
 func TestEndings(t *testing.T) {
 	needCompiler(t)
-	needLanes(t, 16)
-	e := NewSet(Config{CacheDir: sharedCache, Lanes: 16, Threads: 2, Stderr: t.Output()}).engine()
+	for _, lanes := range []int{8, 16} {
+		t.Run(fmt.Sprintf("lanes%d", lanes), func(t *testing.T) { endingsOf(t, lanes) })
+	}
+}
+
+func endingsOf(t *testing.T, lanes int) {
+	needLanes(t, lanes)
+	e := NewSet(Config{CacheDir: sharedCache, Lanes: lanes, Threads: 2, Stderr: t.Output()}).engine()
 	if e.err != nil {
 		t.Fatal(e.err)
 	}

@@ -31,8 +31,8 @@ const (
 // longestEnding is the most values that an ending's steps have.
 const longestEnding = 32
 
-// endingLanes is how many numbers the runtime's vectors have where there are endings.
-const endingLanes = 16
+// endingBlock is how many channels an ending has in a piece, the least that a vector has where there are endings.
+const endingBlock = 8
 
 // at is value j of step i.
 type at struct{ i, j int }
@@ -50,9 +50,10 @@ type endingFinder struct {
 // ending is the epilogue as an ending, where as many loops walk its pixels as walked says; 0 where it is none.
 func (e template) ending(walked int) (int, *endingFinder) {
 	n := e.k.Steps[0].Node
+	lanes := e.env.Machine.Lanes
 	block, known := e.k.Loops[e.k.Vec].Size.IsConst()
-	fits := known && block == int64(e.lanes) && block >= endingLanes/2
-	if e.env.Machine.Lanes != endingLanes || walked != 1 || !fits || !endsTiles(n, formOf(endingLanes, n, e.env.Packing)) ||
+	fits := known && block == int64(e.lanes) && block >= endingBlock
+	if lanes < endingBlock || walked != 1 || !fits || !endsTiles(lanes, n, formOf(lanes, n, e.env.Packing)) ||
 		n.MM.Out.DType != ops.Float32 || e.keepsProduct() {
 		return 0, nil
 	}
@@ -65,8 +66,8 @@ func (e template) ending(walked int) (int, *endingFinder) {
 }
 
 // endsTiles reports whether a form has tiles that compute an ending.
-func endsTiles(n *ir.Node, form plan.ConvForm) bool {
-	return form == plan.ConvDirect || form == plan.ConvWinograd && n.MM.Conv.Block%endingLanes == 0
+func endsTiles(lanes int, n *ir.Node, form plan.ConvForm) bool {
+	return form == plan.ConvDirect || form == plan.ConvWinograd && n.MM.Conv.Block%int64(lanes) == 0
 }
 
 // collect notes what steps store and returns what the one store to memory has. What does more than compute and store has no ending.
