@@ -12,6 +12,7 @@ import (
 	"tcdbg/backends/library"
 	"tcdbg/inductor"
 	"tcdbg/inductor/tune"
+	"tcdbg/internal/test"
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
 	"tcdbg/torch"
@@ -20,6 +21,7 @@ import (
 
 // TestLibraryForAnotherProcessor: where the processor lacks what a library was built with, calls are errors.
 func TestLibraryForAnotherProcessor(t *testing.T) {
+	test.Long(t, "the runtime library is compiled once more")
 	cc, _ := Compiler()
 	if cc == "" || runtime.GOARCH != "amd64" {
 		t.Skip("no C compiler, or a processor that has no sets of instructions to lack")
